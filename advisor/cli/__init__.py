@@ -1,0 +1,60 @@
+"""The `advisor` command: one module per subcommand; each reads options, calls one function, renders.
+
+Heavy imports (numpy, pandas, onnx, ONNX Runtime) happen inside the commands that use them, so that
+`advisor --help` answers at once.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from advisor.cli import analyze, fuse, gate, schema
+from advisor.errors import AdvisorError
+
+__all__ = ["app", "main"]
+
+app = typer.Typer(
+    name="advisor",
+    help="Find where the GPU waits between kernels, say why, and fuse models where it measurably helps.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+)
+app.command()(analyze.analyze)
+app.command()(fuse.fuse)
+app.command()(gate.gate)
+app.command()(schema.schema)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        print(f"advisor {version('fusion-advisor')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit.")
+    ] = False,
+) -> None:
+    pass
+
+
+def main() -> None:
+    """Run the command line; an expected failure becomes one line on stderr and its exit code."""
+    try:
+        app()
+    except AdvisorError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except BrokenPipeError:
+        # The reader went away (`advisor … | head`): no traceback, also not from the interpreter's last flush.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
