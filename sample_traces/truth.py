@@ -1,0 +1,489 @@
+"""Why each device was idle in a simulated run, to the nanosecond, told from what the simulation did.
+
+One walk through time: devices fall idle and become busy again, threads enter and leave calls whose kind the program
+said (no API name is looked at here), and every idle stretch is cut by what the thread that ended it was doing. It says
+the same as the definitions of `advisor analyze`, and shares no code with it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from sample_traces.operations import CallKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from sample_traces.run import ApiCall, NvtxEvent, OverheadInterval, Run, Work
+
+__all__ = ["CAUSES", "Coverage", "DeviceTruth", "KernelTruth", "RegionTruth", "Truth", "WorkTruth", "explain"]
+
+CAUSES = (
+    "unknown",
+    "graph",
+    "module",
+    "launch",
+    "turnaround",
+    "wait",
+    "profiler",
+    "sync",
+    "memory",
+    "api",
+    "dispatch",
+    "host",
+)
+FUSIBLE = ("launch", "dispatch", "turnaround", "graph")
+LAUNCH = ("launch", "dispatch")
+
+# What a thread inside a call is said to be doing before its next launch; where calls nest, the first one here wins.
+_DOING = (
+    (CallKind.SYNC, "sync"),
+    (CallKind.BLOCKING_LAUNCH, "sync"),
+    (CallKind.MEMORY, "memory"),
+    (CallKind.MODULE, "module"),
+    (CallKind.API, "api"),
+    (CallKind.LAUNCH, "dispatch"),
+)
+_FOR_EVER = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class WorkTruth:
+    """One work, the idle time that it ended, and why the device was idle."""
+
+    work: Work
+    call: ApiCall | None
+    exposed_gap_ns: int
+    causes: dict[str, int]
+    queue_ns: int
+
+    @property
+    def skewed(self) -> bool:
+        """Whether the work starts before its launch call does."""
+        return self.call is not None and self.work.start < self.call.start
+
+    @property
+    def launch_latency_ns(self) -> int:
+        """From the launch call's start to the work's; 0 without a call, and with skew."""
+        return 0 if self.call is None else max(0, self.work.start - self.call.start)
+
+    @property
+    def fusible_gap_ns(self) -> int:
+        """What fusion can remove at most."""
+        return sum(self.causes.get(cause, 0) for cause in FUSIBLE)
+
+    @property
+    def launch_gap_ns(self) -> int:
+        """What CUDA graph capture or fusion removes."""
+        return sum(self.causes.get(cause, 0) for cause in LAUNCH)
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceTruth:
+    """One device: the works in the order of its timeline, and their sums."""
+
+    gpu: int
+    """The physical GPU, or the CUDA ordinal where `process` is given."""
+    process: int | None
+    """The process, where the record does not say which physical GPU its ordinal is."""
+    works: tuple[WorkTruth, ...]
+    span_ns: int
+    busy_ns: int
+    exposed_gap_ns: int
+    causes: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class KernelTruth:
+    """All works of one kernel name."""
+
+    name: str
+    count: int
+    duration_ns: int
+    exposed_gap_ns: int
+    launch_gap_ns: int
+    fusible_gap_ns: int
+    causes: dict[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class RegionTruth:
+    """One execution of something: an NVTX range that launched work (`nvtx`), or a CUDA graph launch (`cuda_graph`)."""
+
+    source: str
+    name: str
+    domain: str
+    works: tuple[WorkTruth, ...]
+    span_ns: int
+    busy_ns: int
+    exposed_gap_ns: int
+    causes: dict[str, int]
+    first_launches: int
+    """Works whose launch call was the first of their kernel: a warm-up."""
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The names of the region's kernels, in the order of the timeline."""
+        return tuple(truth.work.name for truth in self.works if truth.work.kind == "kernel")
+
+    @property
+    def fusible_gap_ns(self) -> int:
+        """What fusion can remove at most."""
+        return sum(self.causes[cause] for cause in FUSIBLE)
+
+    @property
+    def launch_gap_ns(self) -> int:
+        """What CUDA graph capture or fusion removes."""
+        return sum(self.causes[cause] for cause in LAUNCH)
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of the run the record holds."""
+
+    work: int
+    kernels: int
+    matched: int
+    orphans: int
+    skewed: int
+    launch_calls: int
+    graph_launches: int
+    graph_level: int
+    """Works that are a whole CUDA graph launch."""
+    captured_calls: int
+    """Launch calls that recorded a graph node and put nothing on a device."""
+    unclosed_ranges: int
+
+
+@dataclass(frozen=True)
+class Truth:
+    """The truth about a run."""
+
+    devices: tuple[DeviceTruth, ...]
+    coverage: Coverage
+    kernels: tuple[KernelTruth, ...]
+    regions: tuple[RegionTruth, ...]
+    span_ns: int
+    busy_ns: int
+    exposed_gap_ns: int
+    causes: dict[str, int]
+
+    @property
+    def works(self) -> Iterator[WorkTruth]:
+        """All works, device by device."""
+        return (truth for device in self.devices for truth in device.works)
+
+    @property
+    def fusible_gap_ns(self) -> int:
+        """What fusion can remove at most."""
+        return sum(self.causes[cause] for cause in FUSIBLE)
+
+    @property
+    def launch_gap_ns(self) -> int:
+        """What CUDA graph capture or fusion removes."""
+        return sum(self.causes[cause] for cause in LAUNCH)
+
+
+def explain(
+    run: Run, *, device_limit_ns: int = 100_000, dispatch_limit_ns: int = 250_000, gpus_known: bool = True
+) -> Truth:
+    """Tell why each device of a run was idle.
+
+    Args:
+        run: What was simulated and recorded.
+        device_limit_ns: How much of a gap after the launch call (or in the queue) is the device's own.
+        dispatch_limit_ns: The longest stretch of a thread without API calls that counts as a framework's dispatch.
+        gpus_known: The record says which physical GPU a process's ordinal is; otherwise each (process, ordinal)
+            counts as a device of its own.
+    """
+    threads = [_Doings.of(run, index, dispatch_limit_ns) for index in range(len(run.threads))]
+    first_calls = _first_calls(run)
+    by_device: dict[tuple[int, int | None], list[Work]] = defaultdict(list)
+    for work in run.works:
+        by_device[(work.gpu, None) if gpus_known else (work.stream.device, work.process)].append(work)
+
+    devices = []
+    for (gpu, process), works in sorted(by_device.items(), key=lambda entry: (entry[0][0], entry[0][1] or 0)):
+        devices.append(_Device(run, threads, first_calls, device_limit_ns).truth(gpu, process, works))
+    works_truth = [truth for device in devices for truth in device.works]
+    return Truth(
+        devices=tuple(devices),
+        coverage=_coverage(run, works_truth),
+        kernels=_by_kernel(works_truth),
+        regions=tuple(_regions(run, works_truth, first_calls)),
+        span_ns=sum(device.span_ns for device in devices),
+        busy_ns=sum(device.busy_ns for device in devices),
+        exposed_gap_ns=sum(device.exposed_gap_ns for device in devices),
+        causes=_total(truth.causes for truth in works_truth),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Stretch:
+    """From START to END the thread did what CAUSE says."""
+
+    start: int
+    end: int
+    cause: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Doings:
+    """What a thread was doing, for all time; the profiler's overhead lies over it."""
+
+    stretches: tuple[_Stretch, ...]
+    overheads: tuple[OverheadInterval, ...]
+
+    @classmethod
+    def of(cls, run: Run, thread: int, dispatch_limit_ns: int) -> _Doings:
+        calls = [call for call in run.recorded_calls if call.thread == thread]
+        # Enter outer calls before inner ones, leave inner ones before outer ones, leave before entering the next.
+        moments = [(call.end, 0, -call.start, call) for call in calls]
+        moments += [(call.start, 1, -call.end, call) for call in calls]
+        moments.sort(key=lambda moment: moment[:3])
+        stretches: list[_Stretch] = []
+        running: list[ApiCall] = []
+        latest: CallKind | None = None
+        since = -_FOR_EVER
+        for time, entering, _, call in [*moments, (_FOR_EVER, 1, 0, None)]:
+            if time > since:
+                if running:
+                    cause = _doing_inside(running)
+                else:
+                    # No call until now: dispatch where the last call that counts was a launch that did not block.
+                    short = time - since <= dispatch_limit_ns
+                    cause = "dispatch" if latest is CallKind.LAUNCH and short else "host"
+                stretches.append(_Stretch(since, time, cause))
+                since = time
+            if call is None:
+                break
+            if entering:
+                running.append(call)
+                continue
+            running.remove(call)
+            # A launch that only recorded a graph node put no work on a device: to the device it is one of the others.
+            if call.kind is not CallKind.API and not call.capturing:
+                latest = call.kind
+        return cls(tuple(stretches), tuple(overhead for overhead in run.overheads if overhead.thread == thread))
+
+    def between(self, start: int, end: int) -> Counter[str]:
+        """The time of each cause from START to END."""
+        causes: Counter[str] = Counter()
+        cuts = {start, end}
+        for overhead in self.overheads:
+            cuts.update(time for time in (overhead.start, overhead.end) if start < time < end)
+        for left, right in pairwise(sorted(cuts)):
+            if any(overhead.start <= left and right <= overhead.end for overhead in self.overheads):
+                causes["profiler"] += right - left
+                continue
+            for stretch in self._overlapping(left, right):
+                causes[stretch.cause] += min(stretch.end, right) - max(stretch.start, left)
+        return causes
+
+    def _overlapping(self, start: int, end: int) -> Iterator[_Stretch]:
+        low, high = 0, len(self.stretches) - 1
+        while low < high:
+            middle = (low + high) // 2
+            if self.stretches[middle].end <= start:
+                low = middle + 1
+            else:
+                high = middle
+        while low < len(self.stretches) and self.stretches[low].start < end:
+            yield self.stretches[low]
+            low += 1
+
+
+def _doing_inside(running: Sequence[ApiCall]) -> str:
+    kinds = {CallKind.API if call.capturing else call.kind for call in running}
+    return next(cause for kind, cause in _DOING if kind in kinds)
+
+
+@dataclass
+class _Device:
+    run: Run
+    threads: Sequence[_Doings]
+    first_calls: frozenset[tuple[int, str, ApiCall]]
+    limit: int
+    started: set[ApiCall] = field(default_factory=set)
+    """Launch calls of which a work has started."""
+
+    def truth(self, gpu: int, process: int | None, works: Sequence[Work]) -> DeviceTruth:
+        """Walk through the device's time: it is idle while none of its works runs."""
+        moments: list[tuple[int, int, tuple[int, int], int, Work]] = []
+        for number, work in enumerate(works):
+            call = self.run.launch_call(work)
+            order = (work.end, _FOR_EVER if call is None else call.start)
+            moments.append((work.start, 1, order, number, work))
+            moments.append((work.end, 0, order, number, work))
+        moments.sort(key=lambda moment: moment[:4])
+        running: set[int] = set()
+        idle_since: int | None = None
+        busy_spells: list[tuple[int, int]] = []
+        busy_since = moments[0][0]
+        truths = []
+        for time, starts, _, number, work in moments:
+            if not starts:
+                running.discard(number)
+                if not running:
+                    idle_since = time
+                    busy_spells.append((busy_since, time))
+                continue
+            gap_start = time if running or idle_since is None else idle_since
+            if not running:
+                busy_since = time
+                if busy_spells and busy_spells[-1][1] == time:  # one ends in the nanosecond the next starts: no gap
+                    busy_since, _ = busy_spells.pop()
+            running.add(number)
+            causes = self.why_idle(gap_start, work) if gap_start < time else Counter[str]()
+            call = self.run.launch_call(work)
+            queue = 0 if call is None else _overlap(call.end, time, [*busy_spells, (busy_since, time)])
+            truths.append(WorkTruth(work, call, time - gap_start, dict(causes), queue))
+            if call is not None:
+                self.started.add(call)
+        span = max(work.end for work in works) - moments[0][0]
+        return DeviceTruth(
+            gpu=gpu,
+            process=process,
+            works=tuple(truths),
+            span_ns=span,
+            busy_ns=sum(end - start for start, end in busy_spells),
+            exposed_gap_ns=sum(truth.exposed_gap_ns for truth in truths),
+            causes=_total(truth.causes for truth in truths),
+        )
+
+    def why_idle(self, since: int, work: Work) -> Counter[str]:
+        """Cut the idle time from SINCE to the work's start."""
+        until = work.start
+        call = self.run.launch_call(work)
+        if call is None:
+            return Counter(unknown=until - since)
+        if work.graph and call in self.started:
+            return Counter(graph=until - since)
+        called = min(until, max(since, call.start))
+        handed_over = min(until, max(called, call.end))
+        given_up = min(until, handed_over + self.limit)
+        causes = self.threads[call.thread].between(since, called)
+        loading = (work.process, work.name, call) in self.first_calls
+        causes["module" if loading else "launch"] += handed_over - called
+        causes["launch" if call.end > since else "turnaround"] += given_up - handed_over
+        causes["wait"] += until - given_up
+        return causes
+
+
+def _overlap(start: int, end: int, spells: Sequence[tuple[int, int]]) -> int:
+    """The part of [START, END] inside the SPELLS, which are in order and end by END."""
+    total = 0
+    for left, right in reversed(spells):
+        if right <= start:
+            break
+        total += max(0, min(right, end) - max(left, start))
+    return total
+
+
+def _first_calls(run: Run) -> frozenset[tuple[int, str, ApiCall]]:
+    """(process, kernel, call) for the first recorded launch of each kernel in each process."""
+    first: dict[tuple[int, str], ApiCall] = {}
+    for work in run.works:
+        call = run.launch_call(work)
+        if work.kind == "kernel" and call is not None:
+            known = first.get((work.process, work.name))
+            if known is None or call.start < known.start:
+                first[(work.process, work.name)] = call
+    return frozenset((process, name, call) for (process, name), call in first.items())
+
+
+def _coverage(run: Run, works: Sequence[WorkTruth]) -> Coverage:
+    matched = [truth for truth in works if truth.call is not None]
+    calls = {truth.call for truth in matched}
+    return Coverage(
+        work=len(works),
+        kernels=sum(truth.work.kind == "kernel" for truth in works),
+        matched=len(matched),
+        orphans=len(works) - len(matched),
+        skewed=sum(truth.skewed for truth in works),
+        launch_calls=len(calls),
+        graph_launches=len({truth.call for truth in matched if truth.work.graph}),
+        graph_level=sum(truth.work.kind == "graph" for truth in works),
+        captured_calls=sum(call.capturing for call in run.recorded_calls),
+        unclosed_ranges=sum(event.kind != "mark" and event.end is None for event in run.nvtx),
+    )
+
+
+def _by_kernel(works: Iterable[WorkTruth]) -> tuple[KernelTruth, ...]:
+    by_name: dict[str, list[WorkTruth]] = defaultdict(list)
+    for truth in works:
+        if truth.work.kind == "kernel":
+            by_name[truth.work.name].append(truth)
+    return tuple(
+        KernelTruth(
+            name=name,
+            count=len(truths),
+            duration_ns=sum(truth.work.end - truth.work.start for truth in truths),
+            exposed_gap_ns=sum(truth.exposed_gap_ns for truth in truths),
+            launch_gap_ns=sum(truth.launch_gap_ns for truth in truths),
+            fusible_gap_ns=sum(truth.fusible_gap_ns for truth in truths),
+            causes=_total(truth.causes for truth in truths),
+        )
+        for name, truths in by_name.items()
+    )
+
+
+def _regions(
+    run: Run, works: Sequence[WorkTruth], first_calls: frozenset[tuple[int, str, ApiCall]]
+) -> Iterator[RegionTruth]:
+    by_thread: dict[int, list[WorkTruth]] = defaultdict(list)
+    by_graph_launch: dict[ApiCall, list[WorkTruth]] = defaultdict(list)
+    for truth in works:
+        if truth.call is not None:
+            by_thread[truth.call.thread].append(truth)
+            if truth.work.graph:
+                by_graph_launch[truth.call].append(truth)
+    for event in run.nvtx:
+        if event.kind == "mark" or event.end is None:
+            continue
+        inside = [truth for truth in by_thread[event.thread] if _contains(event, truth.call)]
+        if inside:
+            yield _region("nvtx", event.name, event.domain, inside, first_calls)
+    for _, truths in sorted(by_graph_launch.items(), key=lambda entry: entry[0].start):
+        yield _region("cuda_graph", str(truths[0].work.graph), "", truths, first_calls)
+
+
+def _contains(event: NvtxEvent, call: ApiCall | None) -> bool:
+    return call is not None and event.end is not None and event.start <= call.start and call.end <= event.end
+
+
+def _region(
+    source: str,
+    name: str,
+    domain: str,
+    works: Sequence[WorkTruth],
+    first_calls: frozenset[tuple[int, str, ApiCall]],
+) -> RegionTruth:
+    starts = [truth.call.start for truth in works if truth.call is not None]
+    busy = 0
+    for gpu in {truth.work.gpu for truth in works}:
+        until = -_FOR_EVER
+        for start, end in sorted((t.work.start, t.work.end) for t in works if t.work.gpu == gpu):
+            busy += max(0, end - max(start, until))
+            until = max(until, end)
+    return RegionTruth(
+        source=source,
+        name=name,
+        domain=domain,
+        works=tuple(works),
+        span_ns=max(truth.work.end for truth in works) - min(starts),
+        busy_ns=busy,
+        exposed_gap_ns=sum(truth.exposed_gap_ns for truth in works),
+        causes=_total(truth.causes for truth in works),
+        first_launches=sum((t.work.process, t.work.name, t.call) in first_calls for t in works),
+    )
+
+
+def _total(parts: Iterable[dict[str, int]]) -> dict[str, int]:
+    total: Counter[str] = Counter()
+    for part in parts:
+        total.update(part)
+    return {cause: total[cause] for cause in CAUSES}
