@@ -12,7 +12,10 @@ from typing import Annotated
 
 import typer
 
-from advisor.cli import analyze, fuse, gate, schema
+from advisor.cli.analyze import analyze
+from advisor.cli.fuse import fuse
+from advisor.cli.gate import gate
+from advisor.cli.schema import schema
 from advisor.errors import AdvisorError
 
 __all__ = ["app", "main"]
@@ -24,10 +27,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     add_completion=False,
 )
-app.command()(analyze.analyze)
-app.command()(fuse.fuse)
-app.command()(gate.gate)
-app.command()(schema.schema)
+app.command()(analyze)
+app.command()(fuse)
+app.command()(gate)
+app.command()(schema)
 
 
 def _print_version(wanted: bool) -> None:

@@ -1,0 +1,40 @@
+"""Find where a GPU waits between kernels, say why, and fuse models where it measurably helps.
+
+import advisor
+
+trace = advisor.read_trace("trace.sqlite")
+analysis = advisor.analyze(trace)
+report = advisor.fuse("model.onnx", output="fused.onnx")
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from advisor.fuse.result import FusionReport
+    from advisor.fuse.search import fuse
+    from advisor.trace.analysis import Analysis
+    from advisor.trace.analyze import analyze
+    from advisor.trace.readers import read_trace
+    from advisor.trace.trace import Trace
+
+__all__ = ["Analysis", "FusionReport", "Trace", "analyze", "fuse", "read_trace"]
+
+_HOME = {
+    "Analysis": "advisor.trace.analysis",
+    "FusionReport": "advisor.fuse.result",
+    "Trace": "advisor.trace.trace",
+    "analyze": "advisor.trace.analyze",
+    "fuse": "advisor.fuse.search",
+    "read_trace": "advisor.trace.readers",
+}
+
+
+def __getattr__(name: str) -> Any:
+    # Loaded at first use: reading a trace needs no ONNX Runtime, and `advisor --help` needs neither.
+    if name not in _HOME:
+        raise AttributeError(f"module 'advisor' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOME[name]), name)

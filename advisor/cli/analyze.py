@@ -1,0 +1,104 @@
+"""`advisor analyze TRACE`."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from advisor.cli.options import parse_ratio, parse_time
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["analyze"]
+
+STEPS = 5
+LARGE_FILE = 64 * 1024 * 1024
+"""Files from this size on take about a second."""
+
+
+def analyze(
+    trace: Annotated[
+        Path, typer.Argument(metavar="TRACE", help="SQLite export of Nsight Systems.", show_default=False)
+    ],
+    threshold: Annotated[
+        float, typer.Option(parser=parse_ratio, metavar="RATIO", help="Flag graphs with a gap ratio over this.")
+    ] = "20%",  # type: ignore[assignment]  # typer gives it to the parser
+    top: Annotated[int, typer.Option(min=1, help="How many kernels and graphs to list.")] = 10,
+    json_file: Annotated[
+        Path | None, typer.Option("--json", metavar="FILE", help="Write the analysis as JSON; - is standard output.")
+    ] = None,
+    device: Annotated[int | None, typer.Option(help="Only the device with this number.")] = None,
+    process: Annotated[str | None, typer.Option(help="Only the process with this id or name.")] = None,
+    from_time: Annotated[
+        int | None,
+        typer.Option("--from", parser=parse_time, metavar="TIME", help="Only work that starts at or after, e.g. 1.5s."),
+    ] = None,
+    to_time: Annotated[
+        int | None, typer.Option("--to", parser=parse_time, metavar="TIME", help="Only work that starts before.")
+    ] = None,
+    region: Annotated[
+        str | None, typer.Option(metavar="REGEX", help="The NVTX ranges that are executions of a model.")
+    ] = None,
+    dispatch_limit: Annotated[
+        int, typer.Option(parser=parse_time, metavar="TIME", help="The longest dispatch of a framework's operator.")
+    ] = "250us",  # type: ignore[assignment]
+    fail_on_flag: Annotated[
+        bool, typer.Option("--fail-on-flag", help="Exit with 1 when a graph is flagged, 3 when that is not decidable.")
+    ] = False,
+) -> None:
+    """Measure where the GPU waits between kernels, say why, and what removing launches would save."""
+    import json
+
+    import advisor
+    from advisor.output import write_text
+    from advisor.trace.verdicts import CANNOT_DECIDE
+
+    with _progress(trace) as progress:
+        analysis = advisor.analyze(
+            advisor.read_trace(trace, progress),
+            threshold=threshold,
+            device=device,
+            process=process,
+            from_ns=from_time,
+            to_ns=to_time,
+            region=region,
+            dispatch_limit_ns=dispatch_limit,
+            progress=progress,
+        )
+    if json_file is not None:
+        text = json.dumps(analysis.to_dict(), indent=1, ensure_ascii=False) + "\n"
+        if str(json_file) == "-":
+            sys.stdout.write(text)
+        else:
+            write_text(json_file, text)
+    if str(json_file) != "-":
+        from rich.console import Console
+
+        from advisor.report.analysis_text import render_analysis
+
+        console = Console()
+        console.print(render_analysis(analysis, top=top, width=console.width))
+    if fail_on_flag and analysis.flagged:
+        raise typer.Exit(1)
+    if fail_on_flag and any(graph.verdict == CANNOT_DECIDE for graph in analysis.graph_figures):
+        raise typer.Exit(3)
+
+
+@contextmanager
+def _progress(path: Path) -> Iterator[Callable[[str], None] | None]:
+    """A bar on a terminal for files that take a while."""
+    if not sys.stderr.isatty() or not path.is_file() or path.stat().st_size < LARGE_FILE:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("opening", total=STEPS)
+        yield lambda words: bar.update(task, advance=1, description=words)

@@ -1,0 +1,1 @@
+"""Results in, a verdict out: has launch overhead regressed?"""

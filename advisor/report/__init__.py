@@ -1,0 +1,1 @@
+"""Rendering only: results come in, text or a document goes out."""

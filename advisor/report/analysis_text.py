@@ -1,0 +1,215 @@
+"""An analysis in a terminal: verdict first, then causes, kernels, graphs and what the trace does not show."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Group
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from advisor.report.words import duration, percent, plain, short_name
+from advisor.trace.causes import FUSIBLE, Cause
+from advisor.trace.verdicts import CANNOT_DECIDE, GPU_BOUND
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.console import RenderableType
+
+    from advisor.trace.analysis import Analysis, GraphFigures
+
+__all__ = ["render_analysis"]
+
+HEADLINES = {
+    GPU_BOUND: "GPU-bound: the GPU has enough to do. Fusing for launches would gain little.",
+    CANNOT_DECIDE: "Cannot decide: the trace does not show enough to tell why the GPU waits.",
+    "launch-bound": "Launch-bound: the GPU waits while kernels are being launched.",
+    "dispatch-bound": "Dispatch-bound: the GPU waits for the framework between its launches.",
+    "turnaround-bound": "Turnaround-bound: many small kernels, and the step from one to the next costs most.",
+    "graph-bound": "Graph-bound: the GPU waits between the nodes inside CUDA graphs.",
+    "sync-bound": "Sync-bound: the GPU waits because the host waits for it (synchronisation, blocking copies).",
+    "host-bound": "Host-bound: the GPU waits for the program's own code.",
+    "allocation-bound": "Allocation-bound: the GPU waits for memory calls (malloc, free, registration).",
+    "loading-bound": "Loading-bound: the GPU waits for modules to load; that is warm-up.",
+    "api-bound": "API-bound: the GPU waits for CUDA calls that launch nothing.",
+    "wait-bound": "Wait-bound: work was handed over and still waited (events, other contexts, clocks).",
+    "profiler-bound": "Profiler-bound: the GPU waits for the profiler itself. Record less.",
+}
+
+CAUSE_WORDS = {
+    Cause.UNKNOWN: "no launch call recorded",
+    Cause.GRAPH: "between the nodes of a CUDA graph",
+    Cause.MODULE: "loading kernels (warm-up)",
+    Cause.LAUNCH: "launch calls and their latency",
+    Cause.TURNAROUND: "from one queued kernel to the next",
+    Cause.WAIT: "handed over, but not started",
+    Cause.PROFILER: "the profiler's own overhead",
+    Cause.SYNC: "the host waits for the GPU",
+    Cause.MEMORY: "malloc, free, register",
+    Cause.API: "other CUDA calls",
+    Cause.DISPATCH: "the framework between launches",
+    Cause.HOST: "the program's own code",
+}
+
+BAR_WIDTH = 8
+NARROW = 76
+"""In fewer columns the less important figures are left out."""
+
+
+def render_analysis(analysis: Analysis, *, top: int, width: int) -> RenderableType:
+    """What `advisor analyze` prints.
+
+    Args:
+        analysis: The result.
+        top: How many kernels, and how many graphs, are listed.
+        width: How many columns there are.
+    """
+    narrow = width < NARROW
+    parts: list[RenderableType] = [_summary(analysis), _causes(analysis, narrow), _kernels(analysis, top, narrow)]
+    if analysis.graph_figures[0].source != "trace":
+        parts.append(_graphs(analysis, top, narrow))
+    parts += [Text(f"note: {note}", style="yellow") for note in _notes(analysis)]
+    return Group(*parts)
+
+
+def _summary(analysis: Analysis) -> Panel:
+    totals, graphs = analysis.totals, analysis.graph_figures
+    verdict = graphs[0].verdict if any(graph.flagged for graph in graphs[:1]) else analysis.verdict
+    text = Text(HEADLINES[verdict], style="bold")
+    text.append("\n" + _advice(analysis, graphs[0]), style="not bold")
+    devices = [figures.device for figures in analysis.device_figures]
+    names = {plain(device.name) for device in devices if device.name}
+    where = f"{len(devices)} GPU{'s' if len(devices) > 1 else ''}" + (f" ({', '.join(sorted(names))})" if names else "")
+    text.append(
+        f"\n{totals.kernels:,} kernels, {totals.launch_calls:,} launch calls on {where}."
+        f"\nOf {duration(totals.span_ns)} the GPU was busy for {duration(totals.busy_ns)} and idle for "
+        f"{duration(totals.exposed_gap_ns)} ({percent(totals.exposed_gap_ns / totals.span_ns)}).",
+        style="not bold",
+    )
+    colour = "red" if analysis.flagged else "yellow" if analysis.verdict == CANNOT_DECIDE else "green"
+    return Panel(text, title=Text(plain(analysis.trace.path.name)), border_style=colour, box=box.ROUNDED)
+
+
+def _advice(analysis: Analysis, graph: GraphFigures) -> str:
+    """What the gap ratio says, and how much it is worth."""
+    if graph.gap_ratio is None or graph.fusible_share is None:
+        return (
+            "The gap ratio is not told: works without a launch call, or CUDA graphs recorded as a whole, hide why the "
+            "GPU waited. The notes below say more."
+        )
+    subject = "Gap ratio" if graph.source == "trace" else f"Gap ratio of {plain(graph.name)}"
+    over = "over" if graph.flagged else "not over"
+    sentence = f"{subject}: {percent(graph.gap_ratio)}, {over} the threshold of {percent(analysis.threshold)}."
+    sentence += f" Removing every launch would save at most {percent(graph.fusible_share)} of its time."
+    if graph.flagged and graph.verdict in {"launch-bound", "dispatch-bound", "turnaround-bound", "graph-bound"}:
+        rival = "" if graph.verdict == "graph-bound" else ", or CUDA graph capture,"
+        sentence += f" Fusion{rival} pays here."
+    elif graph.flagged:
+        sentence += f" The larger part of the idle time is no launch: look at `{_largest(graph).key}` below first."
+    return sentence
+
+
+def _largest(graph: GraphFigures) -> Cause:
+    return max(graph.causes, key=lambda cause: graph.causes[cause])
+
+
+def _cut(name: str) -> Text:
+    """A name on one line, cut where the terminal ends; the numbers beside it stay whole."""
+    return Text(name, no_wrap=True, overflow="ellipsis")
+
+
+def _table(title: str) -> Table:
+    return Table(
+        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, expand=False
+    )
+
+
+def _causes(analysis: Analysis, narrow: bool) -> RenderableType:
+    totals = analysis.totals
+    if totals.exposed_gap_ns == 0:
+        return Text("The GPU was never idle between its first and last work.\n")
+    table = _table("Why the GPU was idle")
+    table.add_column("cause")
+    for heading in ("idle", "share"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    if not narrow:
+        table.add_column("", no_wrap=True, width=BAR_WIDTH)
+    table.add_column("what it is")
+    for cause, ns in sorted(totals.causes.items(), key=lambda item: -item[1]):
+        if ns == 0:
+            continue
+        share = ns / totals.exposed_gap_ns
+        removable = cause in FUSIBLE
+        bar = Text("█" * round(share * BAR_WIDTH), style="red" if removable else "blue")
+        name = cause.key + (" *" if removable else "")
+        table.add_row(name, duration(ns), percent(share), *([] if narrow else [bar]), _cut(CAUSE_WORDS[cause]))
+    of_span = percent(totals.fusible_gap_ns / totals.span_ns)
+    footer = f"* fusion can remove it: {duration(totals.fusible_gap_ns)} in all, {of_span} of the time\n"
+    return Group(table, Text(footer))
+
+
+def _kernels(analysis: Analysis, top: int, narrow: bool) -> RenderableType:
+    listed = analysis.kernel_figures[:top]
+    rest = len(analysis.kernel_figures) - len(listed)
+    table = _table("GPU work with the largest fusible gaps" + (f" ({rest:,} more names)" if rest > 0 else ""))
+    table.add_column("name")
+    if not narrow:
+        table.add_column("class", no_wrap=True)
+    for heading in ("count", "fusible", "ratio") if narrow else ("count", "GPU time", "fusible", "ratio"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in listed:
+        figures = [f"{row.count:,}", duration(row.duration_ns), duration(row.fusible_gap_ns), percent(row.gap_ratio)]
+        if narrow:
+            del figures[1]
+        table.add_row(_cut(short_name(row.name)), *([] if narrow else [row.op_class]), *figures)
+    return table
+
+
+def _graphs(analysis: Analysis, top: int, narrow: bool) -> RenderableType:
+    listed = analysis.graph_figures[:top]
+    rest = len(analysis.graph_figures) - len(listed)
+    table = _table("Graphs, medians over their instances" + (f" ({rest:,} more)" if rest > 0 else ""))
+    table.add_column("graph")
+    for heading in ("runs", "ratio") if narrow else ("runs", "kernels", "span", "ratio", "p95"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for row in listed:
+        figures = [f"{row.instances:,}", percent(row.gap_ratio)]
+        if not narrow:
+            figures[1:1] = [f"{row.kernels_per_instance:,}", duration(row.span_ns)]
+            figures.append(percent(row.p95_gap_ratio))
+        table.add_row(_cut(plain(row.name)), *figures, Text(row.verdict, style="red" if row.flagged else ""))
+    return table
+
+
+def _notes(analysis: Analysis) -> Iterator[str]:
+    coverage = analysis.coverage
+    if coverage.orphans:
+        share = percent(coverage.orphans / coverage.work)
+        yield (
+            f"{coverage.orphans:,} of {coverage.work:,} works ({share}) have no launch call: the cause of their gaps is"
+            " unknown (a trimmed capture, or unified-memory migrations)"
+        )
+    if coverage.graph_level:
+        yield (
+            f"{coverage.graph_level:,} CUDA graph launches are recorded as a whole: gaps inside them are invisible;"
+            " record with --cuda-graph-trace=node"
+        )
+    if coverage.launches_without_work:
+        yield f"{coverage.launches_without_work:,} launch calls have no work in the trace (cut off, or not executed)"
+    if coverage.skewed:
+        yield f"{coverage.skewed:,} works start before their launch call: the clocks of host and GPU differ"
+    if coverage.zero_time:
+        yield f"{coverage.zero_time:,} GPU records have a start or an end of 0"
+    if coverage.unclosed_ranges:
+        yield f"{coverage.unclosed_ranges:,} NVTX ranges have no end and are left out"
+    if coverage.outside_graphs:
+        yield f"{coverage.outside_graphs:,} of {coverage.work:,} works lie outside of the graphs above"
+    if not coverage.physical_devices and len(analysis.device_figures) > 1:
+        yield "the trace does not name the physical GPUs: each CUDA device of each process counts as one"
+    yield from (plain(text) for text in coverage.diagnostics[:5])
+    if len(coverage.diagnostics) > 5:
+        yield f"{len(coverage.diagnostics) - 5} more messages of the profiler: see `coverage.diagnostics` in the JSON"

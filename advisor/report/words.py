@@ -1,0 +1,44 @@
+"""How figures and names are written for people."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["duration", "percent", "plain", "short_name"]
+
+_UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
+_UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))
+
+
+def plain(text: str) -> str:
+    """TEXT without what could move the cursor, change colours or reorder a line: names come from strangers."""
+    return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def duration(ns: float) -> str:
+    """A time with three significant digits: `12.3 µs`."""
+    for size, unit in _UNITS:
+        value = ns / size
+        # What would round up to 1,000 is written in the next larger unit.
+        if abs(value) >= 0.9995:
+            digits = 2 if abs(value) < 9.995 else 1 if abs(value) < 99.95 else 0
+            return f"{value:,.{digits}f} {unit}"
+    return f"{ns:.0f} ns"
+
+
+def percent(ratio: float | None) -> str:
+    """A ratio as a percentage, `-` where it is absent."""
+    if ratio is None:
+        return "-"
+    value = 100 * ratio
+    if value and abs(value) < 0.1:
+        return "<0.1 %"
+    return f"{value:.1f} %" if abs(value) < 10 else f"{value:.0f} %"
+
+
+_RETURN_TYPE = re.compile(r"^(static |inline )*void ")
+
+
+def short_name(name: str) -> str:
+    """A kernel's name without what every kernel's name has."""
+    return plain(_RETURN_TYPE.sub("", name).replace("(anonymous namespace)::", ""))

@@ -1,0 +1,217 @@
+"""The result of an analysis: what `advisor.analysis/1` holds, as plain values."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from advisor.trace.causes import FUSIBLE, LAUNCH_GAP, Cause
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    import pandas as pd
+
+    from advisor.trace.instances import Instances
+    from advisor.trace.trace import Device, Trace
+
+__all__ = ["Analysis", "Causes", "Coverage", "DeviceFigures", "GraphFigures", "KernelFigures", "Totals"]
+
+SCHEMA = "advisor.analysis/1"
+
+Causes = dict[Cause, int]
+"""ns for every cause, 0 where there is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """How much of the program the trace shows."""
+
+    work: int
+    matched: int
+    """Works with a launch call."""
+    orphans: int
+    """Works without: their gaps are `unknown`."""
+    skewed: int
+    """Works that start before their launch call does; their host-side figures are taken as 0."""
+    zero_time: int
+    """Rows of work whose start or end was not recorded."""
+    graph_level: int
+    """CUDA graph launches recorded as one interval each: the gaps inside are invisible."""
+    launches_without_work: int
+    """Launch calls that no work belongs to, those recorded while capturing a CUDA graph apart."""
+    captured_launches: int
+    """Launch calls recorded while capturing a CUDA graph: no executions."""
+    unclosed_ranges: int
+    outside_graphs: int
+    """Works that belong to no graph of the report."""
+    physical_devices: bool
+    """The trace says which GPU each CUDA ordinal was; else every (process, ordinal) counts as a device of its own."""
+    diagnostics: tuple[str, ...]
+    """The profiler's own warnings about lost events, and notes of this analysis."""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Sums over all devices, ns."""
+
+    kernels: int
+    launch_calls: int
+    """Distinct API calls that put work on a device."""
+    graph_launches: int
+    span_ns: int
+    busy_ns: int
+    exposed_gap_ns: int
+    launch_gap_ns: int
+    fusible_gap_ns: int
+    gap_ratio: float | None
+    """Fusible gap over fusible gap plus busy time; absent where the trace cannot decide on which side of the threshold
+    it lies."""
+    fusible_share: float | None
+    """Fusible gap over span: the most that removing every launch could save."""
+    causes: Causes
+
+
+@dataclass(frozen=True, slots=True)
+class DeviceFigures:
+    """One device's timeline, ns."""
+
+    device: Device
+    span_ns: int
+    busy_ns: int
+    exposed_gap_ns: int
+    causes: Causes
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFigures:
+    """All works of one name; sums over them, ns."""
+
+    name: str
+    kind: str
+    """`kernel`, `memcpy`, `memset` or `graph`."""
+    op_class: str
+    count: int
+    duration_ns: int
+    launch_call_ns: int
+    """Time inside the launch calls, on the host; a graph launch counts for its first node only."""
+    launch_latency_ns: int
+    """From the launch call's start to the work's start; long where the queue is full, and then costs nothing."""
+    queue_ns: int
+    """Of the time between the launch call's end and the work's start, where the device was busy. No saving."""
+    exposed_gap_ns: int
+    launch_gap_ns: int
+    fusible_gap_ns: int
+    gap_ratio: float | None
+    causes: Causes
+
+
+@dataclass(frozen=True, slots=True)
+class GraphFigures:
+    """Executions of one model: regions with one name and one kernel sequence. Medians over the instances, ns."""
+
+    name: str
+    source: str
+    """`nvtx`, `cuda_graph`, `iteration` or `trace`."""
+    variant: int
+    """0, 1, … for the kernel sequences of this name, in the order of the report."""
+    instances: int
+    warmup: int
+    """Instances in which some kernel is launched for the first time. The medians are over the others, if any."""
+    kernels_per_instance: int
+    span_ns: int
+    busy_ns: int
+    exposed_gap_ns: int
+    launch_gap_ns: int
+    fusible_gap_ns: int
+    gap_ratio: float | None
+    p95_gap_ratio: float | None
+    fusible_share: float | None
+    flagged: bool
+    verdict: str
+    """The largest cause, or `gpu-bound`, or `cannot-decide`."""
+    causes: Causes
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """Where a trace's devices waited, and why."""
+
+    trace: Trace
+    threshold: float
+    coverage: Coverage
+    totals: Totals
+    device_figures: tuple[DeviceFigures, ...]
+    kernel_figures: tuple[KernelFigures, ...]
+    """The largest fusible gap first."""
+    graph_figures: tuple[GraphFigures, ...]
+    """The largest total fusible gap first."""
+    instances: Instances
+    """Every execution of every graph, one row each."""
+    verdict: str
+    """On all works together."""
+
+    @property
+    def flagged(self) -> bool:
+        """Some graph's gap ratio is over the threshold."""
+        return any(graph.flagged for graph in self.graph_figures)
+
+    @property
+    def kernels(self) -> pd.DataFrame:
+        """One row per kernel name: `KernelFigures`, a column for each cause."""
+        return _frame(asdict(figures) for figures in self.kernel_figures)
+
+    @property
+    def graphs(self) -> pd.DataFrame:
+        """One row per graph: `GraphFigures`, a column for each cause."""
+        return _frame(asdict(figures) for figures in self.graph_figures)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The analysis as `advisor.analysis/1`: what `advisor analyze --json` writes."""
+        trace = self.trace
+        return {
+            "schema": SCHEMA,
+            "source": {
+                "path": str(trace.path),
+                "kind": trace.kind,
+                "tool_version": trace.tool_version,
+                "schema_version": trace.schema_version,
+            },
+            "threshold": self.threshold,
+            "verdict": self.verdict,
+            "coverage": asdict(self.coverage),
+            "totals": _with_keys(asdict(self.totals)),
+            "devices": [
+                _with_keys(asdict(figures)) | {"device": figures.device.number} | {"name": figures.device.name}
+                for figures in self.device_figures
+            ],
+            "kernels": [_with_keys(asdict(figures)) for figures in self.kernel_figures],
+            "graphs": [_with_keys(asdict(figures)) for figures in self.graph_figures],
+            "candidates": [],
+            "findings": [],
+        }
+
+
+def launch_gap(causes: Mapping[Cause, int]) -> int:
+    """What CUDA graph capture or fusion removes, ns."""
+    return sum(causes[cause] for cause in LAUNCH_GAP)
+
+
+def fusible_gap(causes: Mapping[Cause, int]) -> int:
+    """What fusion can remove at most, ns."""
+    return sum(causes[cause] for cause in FUSIBLE)
+
+
+def _with_keys(row: dict[str, Any]) -> dict[str, Any]:
+    """Causes named as in JSON."""
+    return row | {"causes": {cause.key: ns for cause, ns in row["causes"].items()}}
+
+
+def _frame(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
+    import pandas as pd
+
+    flat = []
+    for row in rows:
+        causes = row.pop("causes")
+        flat.append(row | {f"{cause.key}_ns": ns for cause, ns in causes.items()})
+    return pd.DataFrame(flat)

@@ -1,0 +1,262 @@
+"""From a trace to its analysis: the stages in their order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from advisor.trace.analysis import (
+    Analysis,
+    Causes,
+    Coverage,
+    DeviceFigures,
+    GraphFigures,
+    KernelFigures,
+    Totals,
+    fusible_gap,
+    launch_gap,
+)
+from advisor.trace.causes import DISPATCH_LIMIT_NS, Cause, ThreadActivity, split
+from advisor.trace.graphs import graph_figures
+from advisor.trace.instances import measure_instances
+from advisor.trace.kernel_classes import op_classes
+from advisor.trace.launches import join
+from advisor.trace.regions import find_regions
+from advisor.trace.select import select
+from advisor.trace.timeline import busy_before, device_timeline
+from advisor.trace.trace import WorkKind
+from advisor.trace.verdicts import decided_ratio, verdict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from numpy.typing import NDArray
+
+    from advisor.trace.launches import Launches
+    from advisor.trace.regions import Regions
+    from advisor.trace.timeline import Timeline
+    from advisor.trace.trace import Trace
+
+__all__ = ["THRESHOLD", "analyze"]
+
+THRESHOLD = 0.20
+"""Over this gap ratio fusion or graph capture pays."""
+
+
+def analyze(
+    trace: Trace,
+    *,
+    threshold: float = THRESHOLD,
+    device: int | None = None,
+    process: int | str | None = None,
+    from_ns: int | None = None,
+    to_ns: int | None = None,
+    region: str | None = None,
+    dispatch_limit_ns: int = DISPATCH_LIMIT_NS,
+    progress: Callable[[str], None] | None = None,
+) -> Analysis:
+    """Measure where the devices of a trace waited, and why.
+
+    Args:
+        trace: What `read_trace` returned.
+        threshold: Graphs with a gap ratio over it are flagged.
+        device: Only the works of the device with this number.
+        process: Only the works of the process with this id or name.
+        from_ns: Only works that start at this time or later, ns on the trace's clock.
+        to_ns: Only works that start before this time.
+        region: A regular expression: the NVTX ranges that are executions of a model.
+        dispatch_limit_ns: The longest stretch without API calls that counts as a framework's dispatch.
+        progress: Called with a few words before each longer step.
+
+    Raises:
+        BadInput: The selection does not fit the trace.
+    """
+    say = progress or (lambda _words: None)
+    say("joining work to its launch calls")
+    trace = select(trace, device=device, process=process, from_ns=from_ns, to_ns=to_ns)
+    launches = join(trace)
+    timeline = device_timeline(trace, launches)
+    say("finding why the GPU waited")
+    activity = ThreadActivity(trace, launches, dispatch_limit_ns)
+    places = np.flatnonzero(timeline.exposed_gap)
+    parts = split(trace, launches, activity, timeline.order[places], timeline.idle_since[places])
+    say("measuring graphs")
+    regions = find_regions(trace, launches, region)
+    instances = measure_instances(trace, launches, timeline, activity, regions)
+
+    totals = _totals(trace, launches, timeline, parts, threshold)
+    graphs = graph_figures(regions, instances, threshold) or (_whole_trace(launches, totals, threshold),)
+    return Analysis(
+        trace=trace,
+        threshold=threshold,
+        coverage=_coverage(trace, launches, regions),
+        totals=totals,
+        device_figures=_device_figures(trace, timeline, places, parts),
+        kernel_figures=_kernel_figures(trace, launches, timeline, places, parts, threshold),
+        graph_figures=graphs,
+        instances=instances,
+        verdict=verdict(totals.causes, totals.busy_ns, totals.gap_ratio, threshold),
+    )
+
+
+def _coverage(trace: Trace, launches: Launches, regions: Regions) -> Coverage:
+    matched = launches.call >= 0
+    skewed = trace.works.start[matched] < trace.calls.start[launches.call[matched]]
+    return Coverage(
+        work=len(trace.works),
+        matched=int(matched.sum()),
+        orphans=int((~matched).sum()),
+        skewed=int(skewed.sum()),
+        zero_time=trace.zero_time,
+        graph_level=int((trace.works.kind == WorkKind.GRAPH).sum()),
+        launches_without_work=launches.without_work - launches.while_capturing,
+        captured_launches=launches.while_capturing,
+        unclosed_ranges=trace.unclosed_ranges,
+        outside_graphs=int((regions.of_work < 0).sum()) if len(regions) else 0,
+        physical_devices=all(trace.devices[device].physical for device in np.unique(trace.works.device)),
+        diagnostics=trace.diagnostics,
+    )
+
+
+def _causes(parts: NDArray[np.int64]) -> Causes:
+    """Sums over gaps; PARTS has the shape (causes, gaps)."""
+    return {cause: int(parts[cause].sum()) for cause in Cause}
+
+
+def _totals(trace: Trace, launches: Launches, timeline: Timeline, parts: NDArray[np.int64], threshold: float) -> Totals:
+    causes = _causes(parts)
+    span = sum(part.span_ns for part in timeline.spans)
+    busy = sum(part.busy_ns for part in timeline.spans)
+    whole_graphs = trace.works.kind == WorkKind.GRAPH
+    hidden = int((trace.works.end - trace.works.start)[whole_graphs].sum())
+    ratio = decided_ratio(causes, busy, min(hidden, busy), threshold)
+    leads = launches.first_of_call
+    return Totals(
+        kernels=int((trace.works.kind == WorkKind.KERNEL).sum()),
+        launch_calls=int(leads.sum()),
+        graph_launches=int((leads & launches.graph).sum()),
+        span_ns=span,
+        busy_ns=busy,
+        exposed_gap_ns=sum(part.exposed_gap_ns for part in timeline.spans),
+        launch_gap_ns=launch_gap(causes),
+        fusible_gap_ns=fusible_gap(causes),
+        gap_ratio=ratio,
+        fusible_share=None if ratio is None else fusible_gap(causes) / span,
+        causes=causes,
+    )
+
+
+def _whole_trace(launches: Launches, totals: Totals, threshold: float) -> GraphFigures:
+    """The one graph of a trace in which no execution of a model could be told apart."""
+    return GraphFigures(
+        name="trace",
+        source="trace",
+        variant=0,
+        instances=1,
+        warmup=int(launches.first_of_kernel.any()),
+        kernels_per_instance=totals.kernels,
+        span_ns=totals.span_ns,
+        busy_ns=totals.busy_ns,
+        exposed_gap_ns=totals.exposed_gap_ns,
+        launch_gap_ns=totals.launch_gap_ns,
+        fusible_gap_ns=totals.fusible_gap_ns,
+        gap_ratio=totals.gap_ratio,
+        p95_gap_ratio=totals.gap_ratio,
+        fusible_share=totals.fusible_share,
+        flagged=totals.gap_ratio is not None and totals.gap_ratio > threshold,
+        verdict=verdict(totals.causes, totals.busy_ns, totals.gap_ratio, threshold),
+        causes=totals.causes,
+    )
+
+
+def _device_figures(
+    trace: Trace, timeline: Timeline, places: NDArray[np.intp], parts: NDArray[np.int64]
+) -> tuple[DeviceFigures, ...]:
+    figures = []
+    for span in timeline.spans:
+        begin, stop = np.searchsorted(places, [span.first, span.last])
+        figures.append(
+            DeviceFigures(
+                device=trace.devices[span.device],
+                span_ns=span.span_ns,
+                busy_ns=span.busy_ns,
+                exposed_gap_ns=span.exposed_gap_ns,
+                causes=_causes(parts[:, begin:stop]),
+            )
+        )
+    return tuple(sorted(figures, key=lambda figure: figure.device.number))
+
+
+def _kernel_figures(
+    trace: Trace,
+    launches: Launches,
+    timeline: Timeline,
+    places: NDArray[np.intp],
+    parts: NDArray[np.int64],
+    threshold: float,
+) -> tuple[KernelFigures, ...]:
+    works, calls = trace.works, trace.calls
+    size = len(trace.work_names)
+
+    def by_name(rows: NDArray[np.intp] | NDArray[np.bool_], values: NDArray[np.int64]) -> list[int]:
+        # Exact: sums of ns stay under 2**53 (104 days).
+        return np.bincount(works.name[rows], values, size).astype(np.int64).tolist()  # type: ignore[no-any-return]
+
+    matched = np.flatnonzero(launches.call >= 0)
+    leads = np.flatnonzero(launches.first_of_call)
+    called = launches.call[leads]
+    latency = np.maximum(works.start[matched] - calls.start[launches.call[matched]], 0)
+    every = np.arange(len(works))
+    count = np.bincount(works.name, minlength=size).tolist()
+    matched_count = np.bincount(works.name[matched], minlength=size).tolist()
+    duration = by_name(every, works.end - works.start)
+    launch_call = by_name(leads, calls.end[called] - calls.start[called])
+    launch_latency = by_name(matched, latency)
+    queue = by_name(timeline.order, _queue_time(trace, launches, timeline))
+    gap_rows = timeline.order[places]
+    causes = np.array([by_name(gap_rows, part) for part in parts]).T.tolist()
+    kind_of = np.zeros(size, np.uint8)
+    kind_of[works.name] = works.kind
+    classes = op_classes(trace.work_names)
+
+    figures = []
+    for index in np.flatnonzero(count):
+        mine = dict(zip(Cause, causes[index], strict=True))
+        kind = WorkKind(kind_of[index])
+        hidden = duration[index] if kind is WorkKind.GRAPH else 0
+        figures.append(
+            KernelFigures(
+                name=trace.work_names[index],
+                kind=kind.name.lower(),
+                op_class=classes[index],
+                count=count[index],
+                duration_ns=duration[index],
+                launch_call_ns=launch_call[index],
+                launch_latency_ns=launch_latency[index],
+                queue_ns=queue[index],
+                exposed_gap_ns=sum(mine.values()),
+                launch_gap_ns=launch_gap(mine),
+                fusible_gap_ns=fusible_gap(mine),
+                gap_ratio=decided_ratio(mine, duration[index], hidden, threshold) if matched_count[index] else None,
+                causes=mine,
+            )
+        )
+    return tuple(sorted(figures, key=lambda row: (-row.fusible_gap_ns, -row.duration_ns, row.name)))
+
+
+def _queue_time(trace: Trace, launches: Launches, timeline: Timeline) -> NDArray[np.int64]:
+    """Shape (works,), in timeline order: the part of [launch call's end, work's start] in which the device was busy."""
+    queue = np.zeros(len(timeline.order), np.int64)
+    for span in timeline.spans:
+        part = slice(span.first, span.last)
+        rows = timeline.order[part]
+        start, end, gap = trace.works.start[rows], trace.works.end[rows], timeline.exposed_gap[part]
+        call = launches.call[rows]
+        waited = np.flatnonzero(call >= 0)
+        waited = waited[trace.calls.end[call[waited]] < start[waited]]
+        handed_over = trace.calls.end[call[waited]]
+        # Before its own start a device was busy for whatever was not idle.
+        busy_at_start = start - start[0] - np.cumsum(gap)
+        queue[span.first + waited] = busy_at_start[waited] - busy_before(handed_over, start, end, gap)
+    return queue

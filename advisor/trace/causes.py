@@ -1,0 +1,251 @@
+"""Why a device was idle: each exposed gap cut into parts that add up to it exactly.
+
+For work k with launch call l on thread t, b = idle since. The gap (b, k.start) is cut at l.start and l.end; what lies
+before l.start is told by what the thread was doing (`ThreadActivity`). Where two causes fit, the upper row wins:
+
+    unknown      all of it, k has no launch call
+    graph        all of it, an earlier work of the same graph launch started before k
+    module       inside l, the first launch of its kernel in its process (lazy loading)
+    launch       from max(b, l.start) on: inside l, and when l ended after b at most LATENCY_LIMIT after l
+    turnaround   from b on at most LATENCY_LIMIT, when l ended before b (k stood in the queue)
+    wait         beyond LATENCY_LIMIT: handed over, the device idle, and still not started
+    profiler, sync, memory, module, api      before l.start, inside such a call
+    dispatch     before l.start, inside another launch call; or in an API-free stretch of at most the dispatch limit
+                 after a launch that does not block: the framework's cost per operator
+    host         before l.start, otherwise: the program's own code
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from advisor.trace.launches import CallClass
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from advisor.trace.launches import Launches
+    from advisor.trace.trace import Trace
+
+__all__ = ["DISPATCH_LIMIT_NS", "FUSIBLE", "LATENCY_LIMIT_NS", "LAUNCH_GAP", "Cause", "ThreadActivity", "split"]
+
+LATENCY_LIMIT_NS = 100_000
+"""On an idle device launches take 0.4-7 us in the median and under 80 us at the 99th percentile (twelve traces)."""
+
+DISPATCH_LIMIT_NS = 250_000
+"""Frameworks' stretches between launches: medians of 3-90 us, nearly all under 250 us (thirteen traces)."""
+
+
+class Cause(IntEnum):
+    """Why a device was idle."""
+
+    UNKNOWN = 0
+    GRAPH = 1
+    MODULE = 2
+    LAUNCH = 3
+    TURNAROUND = 4
+    WAIT = 5
+    PROFILER = 6
+    SYNC = 7
+    MEMORY = 8
+    API = 9
+    DISPATCH = 10
+    HOST = 11
+
+    @property
+    def key(self) -> str:
+        """The name in JSON and for people."""
+        return self.name.lower()
+
+
+LAUNCH_GAP = (Cause.LAUNCH, Cause.DISPATCH)
+"""What CUDA graph capture or fusion removes."""
+
+FUSIBLE = (Cause.LAUNCH, Cause.DISPATCH, Cause.TURNAROUND, Cause.GRAPH)
+"""What fusion can remove at most."""
+
+_CAUSE_OF_CLASS = {
+    CallClass.LAUNCH: Cause.DISPATCH,
+    CallClass.API: Cause.API,
+    CallClass.MODULE: Cause.MODULE,
+    CallClass.MEMORY: Cause.MEMORY,
+    CallClass.SYNC: Cause.SYNC,
+}
+"""From the weakest to the strongest: where calls of one thread overlap, the later row hides the earlier."""
+
+
+class ThreadActivity:
+    """What each host thread was doing at each moment, as one sorted list of labelled segments.
+
+    A segment runs from one event (start or end of a call or of profiler overhead) to the next. The threads lie one
+    after the other on a single axis, so that one search answers for all of them.
+    """
+
+    def __init__(self, trace: Trace, launches: Launches, dispatch_limit_ns: int) -> None:
+        calls, overheads = trace.calls, trace.overheads
+        starts = np.concatenate([calls.start, overheads.start])
+        ends = np.concatenate([calls.end, overheads.end])
+        thread = np.concatenate([calls.thread, overheads.thread])
+        tag = np.concatenate([launches.call_class, np.full(len(overheads), -1, np.int8)])
+        times = [column for column in (starts, trace.works.start) if len(column)]
+        latest = [column for column in (ends, trace.works.end) if len(column)]
+        self._origin = min(int(column.min()) for column in times)
+        self._stride = max(int(column.max()) for column in latest) - self._origin + 1
+        events = np.concatenate([self._axis(starts, thread), self._axis(ends, thread)])
+        order = np.argsort(events, kind="stable")
+        labels = _labels(
+            events[order],
+            begins=order < len(starts),
+            tag=np.concatenate([tag, tag])[order],
+            thread=np.concatenate([thread, thread])[order],
+            dispatch_limit_ns=dispatch_limit_ns,
+        )
+        # One more segment in front: what lies before the first event of all.
+        self._events = np.concatenate([[-1], events[order]])
+        self._label = np.concatenate([[np.int8(Cause.HOST)], labels])
+
+    def _axis(self, time: NDArray[np.int64], thread: NDArray[np.int32]) -> NDArray[np.int64]:
+        return time - self._origin + thread.astype(np.int64) * self._stride
+
+    def measure(
+        self, begin: NDArray[np.int64], end: NDArray[np.int64], thread: NDArray[np.int32]
+    ) -> dict[Cause, NDArray[np.int64]]:
+        """How much of each interval [BEGIN, END) of THREAD went to each cause.
+
+        Args:
+            begin: Shape (n,), ns, inside the trace.
+            end: Shape (n,), ns, at most the start of a call of the thread, at least `begin`.
+            thread: Shape (n,).
+
+        Returns:
+            For each cause that occurs shape (n,), ns; they add up to `end - begin`.
+        """
+        sides = []
+        for time in (begin, end):
+            point = self._axis(time, thread)
+            segment = np.searchsorted(self._events, point, side="right") - 1
+            sides.append((segment, point - self._events[segment]))
+        durations = np.diff(self._events, append=self._events[-1])
+        parts = {}
+        # What lies before a thread's first event falls into the last segment of the thread before: see `_labels`.
+        for cause in np.unique(self._label):
+            mine = self._label == cause
+            before = np.cumsum(np.where(mine, durations, 0))
+            before -= np.where(mine, durations, 0)
+            (first, into_first), (last, into_last) = sides
+            part = before[last] - before[first]
+            part += np.where(mine[last], into_last, 0)
+            part -= np.where(mine[first], into_first, 0)
+            parts[Cause(cause)] = part
+        return parts
+
+
+def _labels(
+    events: NDArray[np.int64],
+    *,
+    begins: NDArray[np.bool_],
+    tag: NDArray[np.int8],
+    thread: NDArray[np.int32],
+    dispatch_limit_ns: int,
+) -> NDArray[np.int8]:
+    """The cause that each segment counts for, shape (events,): the segment after each event."""
+    step = np.where(begins, np.int32(1), np.int32(-1))
+    label = _idle_labels(
+        events, begins=begins, call=tag >= 0, tag=tag, thread=thread, dispatch_limit_ns=dispatch_limit_ns
+    )
+    for call_class, cause in _CAUSE_OF_CLASS.items():
+        mine = tag == call_class
+        if mine.any():
+            label[np.cumsum(np.where(mine, step, 0), dtype=np.int32) > 0] = cause
+    overhead = tag < 0
+    if overhead.any():
+        label[np.cumsum(np.where(overhead, step, 0), dtype=np.int32) > 0] = Cause.PROFILER
+    # Between two threads on the axis, before the first event of the next one, there is only host code.
+    label[:-1][thread[1:] != thread[:-1]] = Cause.HOST
+    return label
+
+
+def _idle_labels(
+    events: NDArray[np.int64],
+    *,
+    begins: NDArray[np.bool_],
+    call: NDArray[np.bool_],
+    tag: NDArray[np.int8],
+    thread: NDArray[np.int32],
+    dispatch_limit_ns: int,
+) -> NDArray[np.int8]:
+    """DISPATCH or HOST for each segment, as if no call were running in it."""
+    place = np.arange(len(events), dtype=np.int32)
+    # The API-free stretch around a segment: from the latest end of a call to the next start of one.
+    stretch_begin = np.maximum.accumulate(np.where(call & ~begins, place, -1))
+    stretch_end = np.where(call & begins, place, len(events))[::-1]
+    stretch_end = np.minimum.accumulate(stretch_end)[::-1]
+    # For the segment after event i, the next start is the first one after i: the accumulated value at i + 1.
+    stretch_end = np.append(stretch_end[1:], len(events))
+    latest = np.maximum.accumulate(np.where(call & begins & (tag != CallClass.API), place, -1))
+    whole = (stretch_begin >= 0) & (stretch_end < len(events)) & (latest >= 0)
+    whole &= (thread[stretch_begin] == thread) & (thread[latest] == thread)
+    stretch_end[~whole] = 0
+    whole &= thread[stretch_end] == thread
+    whole &= events[stretch_end] - events[stretch_begin] <= dispatch_limit_ns
+    whole &= tag[latest] == CallClass.LAUNCH
+    return np.where(whole, np.int8(Cause.DISPATCH), np.int8(Cause.HOST))
+
+
+def split(
+    trace: Trace,
+    launches: Launches,
+    activity: ThreadActivity,
+    rows: NDArray[np.intp],
+    idle_since: NDArray[np.int64],
+    not_before: NDArray[np.int64] | None = None,
+) -> NDArray[np.int64]:
+    """Cut exposed gaps into their causes.
+
+    Args:
+        trace: The trace.
+        launches: Its join.
+        activity: What its threads were doing.
+        rows: Shape (n,): rows of `trace.works` that have an exposed gap.
+        idle_since: Shape (n,): b of each.
+        not_before: Shape (n,): where a gap is cut off at a later time than b (a region's beginning); the cause is
+            still told by the whole gap.
+
+    Returns:
+        Shape (causes, n), ns; the columns add up to `start - max(idle_since, not_before)`.
+    """
+    start = trace.works.start[rows]
+    begin = idle_since if not_before is None else np.minimum(np.maximum(idle_since, not_before), start)
+    parts = np.zeros((len(Cause), len(rows)), np.int64)
+    call = launches.call[rows]
+    known = call >= 0
+    inside_graph = launches.inside_graph[rows]
+    for cause, mask in ((Cause.UNKNOWN, ~known), (Cause.GRAPH, inside_graph)):
+        parts[cause, mask] = (start - begin)[mask]
+    launched = np.flatnonzero(known & ~inside_graph)
+    if not len(launched):
+        return parts
+
+    start, begin, idle, call = start[launched], begin[launched], idle_since[launched], call[launched]
+    call_start, call_end = trace.calls.start[call], trace.calls.end[call]
+    queued = call_end <= idle
+    handed_over = np.minimum(np.maximum(begin, call_end), start)
+    inside_from = np.minimum(np.maximum(begin, call_start), start)
+    inside = np.where(queued, 0, handed_over - inside_from)
+    after = np.where(queued, start - begin, start - handed_over)
+    within_limit = np.minimum(after, LATENCY_LIMIT_NS)
+    first = launches.first_of_kernel[rows[launched]]
+    parts[Cause.LAUNCH, launched] = np.where(first, 0, inside) + np.where(queued, 0, within_limit)
+    parts[Cause.TURNAROUND, launched] = np.where(queued, within_limit, 0)
+    parts[Cause.WAIT, launched] = after - within_limit
+    parts[Cause.MODULE, launched] = np.where(first, inside, 0)
+
+    early = np.flatnonzero(~queued & (begin < inside_from))
+    if len(early):
+        thread = trace.calls.thread[call[early]]
+        for cause, part in activity.measure(begin[early], inside_from[early], thread).items():
+            parts[cause, launched[early]] += part
+    return parts

@@ -1,0 +1,96 @@
+"""Graphs: instances with one name and one kernel sequence, and the medians of their figures."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from advisor.trace.analysis import GraphFigures
+from advisor.trace.causes import FUSIBLE, LAUNCH_GAP, Cause
+from advisor.trace.verdicts import decided_ratio, verdict
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from advisor.trace.instances import Instances
+    from advisor.trace.regions import Regions
+
+__all__ = ["graph_figures"]
+
+
+def graph_figures(regions: Regions, instances: Instances, threshold: float) -> tuple[GraphFigures, ...]:
+    """The figures of each graph, the largest total fusible gap first."""
+    if not len(instances):
+        return ()
+    pairs = np.stack([instances.name.astype(np.uint64), instances.sequence])
+    _, graph = np.unique(pairs, axis=1, return_inverse=True)
+    graph = graph.reshape(-1)
+    count = int(graph.max()) + 1
+    total = np.bincount(graph, minlength=count)
+    warm = np.bincount(graph[instances.warmup], minlength=count)
+    # Where every instance is a warm-up, those are all there is to measure.
+    measured = ~instances.warmup | (warm == total)[graph]
+    rows = np.flatnonzero(measured)
+    of, part = graph[rows], instances.take(rows)
+    fusible = part.causes[:, FUSIBLE].sum(axis=1)
+    ratio = fusible / np.maximum(fusible + part.busy, 1)
+
+    def middle(values: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
+        return _quantiles(of, values, count, 0.5)
+
+    spans, busy, hidden, kernels = (middle(v) for v in (part.span, part.busy, part.hidden, part.kernels))
+    exposed = middle(part.causes.sum(axis=1))
+    fusible_of, ratio_of, p95 = middle(fusible), middle(ratio), _quantiles(of, ratio, count, 0.95)
+    share = middle(fusible / np.maximum(part.span, 1))
+    causes = np.stack([middle(part.causes[:, cause]) for cause in Cause], axis=1)
+    total_fusible = np.bincount(of, fusible, count)
+    name = np.zeros(count, np.int64)
+    name[graph] = instances.name
+    launch = middle(part.causes[:, LAUNCH_GAP].sum(axis=1))
+
+    figures = []
+    variants: dict[int, int] = {}
+    for index in np.lexsort((-total, -total_fusible)):
+        variant = variants.setdefault(int(name[index]), 0)
+        variants[int(name[index])] += 1
+        mine = {cause: round(float(causes[index, cause])) for cause in Cause}
+        decided = decided_ratio(mine, round(float(busy[index])), round(float(hidden[index])), threshold)
+        known = decided is not None
+        gap_ratio = float(ratio_of[index]) if known else None
+        figures.append(
+            GraphFigures(
+                name=regions.names[name[index]],
+                source=regions.sources[name[index]],
+                variant=variant,
+                instances=int(total[index]),
+                warmup=int(warm[index]),
+                kernels_per_instance=round(float(kernels[index])),
+                span_ns=round(float(spans[index])),
+                busy_ns=round(float(busy[index])),
+                exposed_gap_ns=round(float(exposed[index])),
+                launch_gap_ns=round(float(launch[index])),
+                fusible_gap_ns=round(float(fusible_of[index])),
+                gap_ratio=gap_ratio,
+                p95_gap_ratio=float(p95[index]) if known else None,
+                fusible_share=float(share[index]) if known else None,
+                flagged=gap_ratio is not None and gap_ratio > threshold,
+                verdict=verdict(mine, round(float(busy[index])), gap_ratio, threshold),
+                causes=mine,
+            )
+        )
+    return tuple(figures)
+
+
+def _quantiles(
+    group: NDArray[np.intp], values: NDArray[np.int64] | NDArray[np.float64], count: int, q: float
+) -> NDArray[np.float64]:
+    """The quantile Q of VALUES in each group (none is empty), interpolated linearly as `numpy.quantile` does."""
+    order = np.lexsort((values, group))
+    ordered = values[order].astype(np.float64)
+    sizes = np.bincount(group, minlength=count)
+    place = np.cumsum(sizes) - sizes + q * (sizes - 1)
+    below = np.floor(place).astype(np.intp)
+    above = np.minimum(below + 1, len(ordered) - 1)
+    weight = place - below
+    return ordered[below] * (1 - weight) + ordered[above] * weight

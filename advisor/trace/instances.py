@@ -1,0 +1,137 @@
+"""Figures of every region: one row an execution.
+
+A region begins with its first launch call; of an exposed gap, only the part after that belongs to it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from advisor.trace.causes import Cause, split
+from advisor.trace.timeline import running_end
+from advisor.trace.trace import Columns, WorkKind
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from advisor.trace.causes import ThreadActivity
+    from advisor.trace.launches import Launches
+    from advisor.trace.regions import Regions
+    from advisor.trace.timeline import Timeline
+    from advisor.trace.trace import Trace
+
+__all__ = ["Instances", "measure_instances"]
+
+
+@dataclass(frozen=True, slots=True)
+class Instances(Columns):
+    """Executions of graphs, shape (instances,); times in ns."""
+
+    name: NDArray[np.int32]
+    """Index into `Regions.names`."""
+    start: NDArray[np.int64]
+    """The first launch call's start."""
+    span: NDArray[np.int64]
+    """To the last work's end."""
+    busy: NDArray[np.int64]
+    """The union of its works' intervals, device by device."""
+    hidden: NDArray[np.int64]
+    """Of that, the time inside CUDA graphs recorded as a whole."""
+    causes: NDArray[np.int64]
+    """Shape (instances, causes): its exposed gap."""
+    kernels: NDArray[np.int64]
+    launch_calls: NDArray[np.int64]
+    sequence: NDArray[np.uint64]
+    """A hash of the names of its kernels in the order of their launches."""
+    warmup: NDArray[np.bool_]
+    """Some kernel is launched for the first time in its process."""
+
+
+def measure_instances(
+    trace: Trace, launches: Launches, timeline: Timeline, activity: ThreadActivity, regions: Regions
+) -> Instances:
+    """Measure every region."""
+    of_place = regions.of_work[timeline.order]
+    places = np.flatnonzero(of_place >= 0)
+    places = places[np.argsort(of_place[places], kind="stable")]
+    region, rows = of_place[places], timeline.order[places]
+    count = len(regions)
+    if count == 0:
+        return _none()
+    works, calls = trace.works, trace.calls
+    start, end, call = works.start[rows], works.end[rows], launches.call[rows]
+    first = np.flatnonzero(np.diff(region, prepend=-1))
+    begin = np.minimum.reduceat(calls.start[call], first)
+    span = np.maximum.reduceat(end, first) - begin
+
+    on_device = np.flatnonzero((np.diff(region, prepend=-1) != 0) | (np.diff(works.device[rows], prepend=-1) != 0))
+    covered = np.maximum(end - np.maximum(start, running_end(start, end, on_device)), 0)
+    kernel = works.kind[rows] == WorkKind.KERNEL
+    whole_graph = works.kind[rows] == WorkKind.GRAPH
+
+    idle_since = timeline.idle_since[places]
+    idle = np.flatnonzero((timeline.exposed_gap[places] > 0) & (begin[region] < start))
+    parts = split(trace, launches, activity, rows[idle], idle_since[idle], begin[region[idle]])
+    causes = np.stack([_sum(region[idle], part, count) for part in parts], axis=1)
+
+    leads = launches.first_of_call[rows]
+    return Instances(
+        name=regions.name,
+        start=begin,
+        span=span,
+        busy=_sum(region, covered, count),
+        hidden=_sum(region, np.where(whole_graph, covered, 0), count),
+        causes=causes,
+        kernels=np.bincount(region[kernel], minlength=count),
+        launch_calls=np.bincount(region[leads], minlength=count),
+        sequence=_sequences(trace, launches, rows[kernel], region[kernel], count),
+        warmup=np.bincount(region[launches.first_of_kernel[rows]], minlength=count) > 0,
+    )
+
+
+def _none() -> Instances:
+    nothing = np.zeros(0, np.int64)
+    return Instances(
+        name=np.zeros(0, np.int32),
+        start=nothing,
+        span=nothing,
+        busy=nothing,
+        hidden=nothing,
+        causes=np.zeros((0, len(Cause)), np.int64),
+        kernels=nothing,
+        launch_calls=nothing,
+        sequence=np.zeros(0, np.uint64),
+        warmup=np.zeros(0, np.bool_),
+    )
+
+
+def _sum(group: NDArray[np.int32], values: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+    """Sums of VALUES by GROUP; exact, since sums of ns stay under 2**53 (104 days)."""
+    return np.bincount(group, values, count).astype(np.int64)
+
+
+def _sequences(
+    trace: Trace, launches: Launches, rows: NDArray[np.intp], region: NDArray[np.int32], count: int
+) -> NDArray[np.uint64]:
+    """A hash of each region's kernel names in launch order; nodes of one graph launch in the order of their ids.
+
+    The order on the device is no part of it: kernels on several streams overtake each other from run to run.
+    """
+    works = trace.works
+    order = np.lexsort((works.start[rows], works.graph_node[rows], trace.calls.start[launches.call[rows]], region))
+    region, name = region[order], works.name[rows[order]]
+    first = np.searchsorted(region, np.arange(count))
+    place = np.arange(len(region)) - first[region]
+    # A polynomial over random numbers for names, in arithmetic modulo 2**64.
+    generator = np.random.default_rng(0)
+    of_name = generator.integers(0, 2**63, len(trace.work_names), np.uint64) * np.uint64(2) + np.uint64(1)
+    longest = int(place.max()) + 1 if len(place) else 0
+    powers = np.multiply.accumulate(np.full(longest, np.uint64(0x9E3779B97F4A7C15)))
+    hashed = np.zeros(count, np.uint64)
+    if len(region):
+        present = np.unique(region)
+        hashed[present] = np.add.reduceat(of_name[name] * powers[place], first[present])
+    return hashed

@@ -1,0 +1,215 @@
+"""Which API call put which work on a device, and what each API call does."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from advisor.trace.trace import WorkKind
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from advisor.trace.trace import Trace
+
+__all__ = ["CallClass", "Launches", "classify_calls", "join", "plain_name"]
+
+NONE = -1
+_NEVER = np.iinfo(np.int64).max
+
+
+class CallClass(IntEnum):
+    """What a thread is doing inside an API call, in the order in which one hides another."""
+
+    SYNC = 0
+    MEMORY = 1
+    MODULE = 2
+    API = 3
+    LAUNCH = 4
+    """Puts work on a device and does not wait for it. Never told from the name: found by the join."""
+
+
+# First match wins. Names are matched without version suffix (`plain_name`), in both the runtime's and the driver's
+# spelling: `cu(da)?`. What no row matches is an `API` call.
+CALL_CLASSES: tuple[tuple[CallClass, str], ...] = (
+    (CallClass.SYNC, r"(Stream|Device|Thread|Event|Ctx)Synchronize$"),
+    (CallClass.SYNC, r"(Memcpy(?!.*Async)|MemcpyBatch$)"),
+    (CallClass.MEMORY, r"(Malloc|Free|HostAlloc|HostRegister|HostUnregister|ArrayCreate|ArrayDestroy|Array3DCreate)"),
+    (
+        CallClass.MEMORY,
+        r"Mem(Alloc|Free|HostAlloc|HostRegister|HostUnregister|Pool|Create|Map|Unmap|Release|SetAccess)",
+    ),
+    (CallClass.MEMORY, r"Mem(AddressReserve|AddressFree)"),
+    (CallClass.MODULE, r"(Module|Library)(Load|Unload|Get|Enumerate)|Link(Create|Add|Complete|Destroy)"),
+    (CallClass.MODULE, r"FuncLoad|Kernel(GetFunction|GetLibrary)"),
+)
+
+_PREFIX = re.compile(r"cu(da)?(?=[A-Z])")
+_SUFFIX = re.compile(r"(_v\d+|_ptsz|_ptds)+$")
+_ROWS = tuple((code, re.compile(pattern)) for code, pattern in CALL_CLASSES)
+_GRAPH_LAUNCH = re.compile(r"GraphLaunch$")
+
+
+def plain_name(name: str) -> str:
+    """An API name as people write it: without version and per-thread-stream suffixes."""
+    return _SUFFIX.sub("", name)
+
+
+def classify_calls(names: Sequence[str]) -> NDArray[np.int8]:
+    """The `CallClass` of each API name by its words, shape (names,); never LAUNCH."""
+    classes = np.full(len(names), CallClass.API, np.int8)
+    for index, name in enumerate(names):
+        plain = plain_name(name)
+        prefix = _PREFIX.match(plain)
+        if prefix is None:
+            continue
+        for code, pattern in _ROWS:
+            if pattern.match(plain, prefix.end()):
+                classes[index] = code
+                break
+    return classes
+
+
+@dataclass(frozen=True, slots=True)
+class Launches:
+    """The join of works to their launch calls."""
+
+    call: NDArray[np.int32]
+    """Shape (works,): the row in `Trace.calls` of each work's launch call; -1: none."""
+    call_class: NDArray[np.int8]
+    """Shape (calls,): a `CallClass`."""
+    graph: NDArray[np.bool_]
+    """Shape (works,): the launch call launched a CUDA graph."""
+    inside_graph: NDArray[np.bool_]
+    """Shape (works,): an earlier work of the same graph launch started before."""
+    first_of_kernel: NDArray[np.bool_]
+    """Shape (works,): the launch call is the first one of its kernel, by demangled name, in its process."""
+    first_of_call: NDArray[np.bool_]
+    """Shape (works,): the earliest work of its launch call; so that a call's time is counted once."""
+    without_work: int
+    """Calls of an API name that launches kernels or graphs elsewhere in the trace, which have no work here."""
+    while_capturing: int
+    """How many of those were recorded into a CUDA graph (between begin and end of a capture): no executions."""
+
+
+def join(trace: Trace) -> Launches:
+    """Find each work's launch call: the earliest call of the same process with the same correlation id."""
+    works, calls = trace.works, trace.calls
+    call = _launch_calls(trace) if len(calls) else np.full(len(works), NONE, np.int32)
+    matched = call != NONE
+    joined = np.zeros(len(calls), np.bool_)
+    joined[call[matched]] = True
+
+    by_name = classify_calls(trace.call_names)
+    call_class = by_name[calls.name]
+    call_class[joined & (call_class != CallClass.SYNC)] = CallClass.LAUNCH
+
+    is_graph_launch = np.array([bool(_GRAPH_LAUNCH.search(plain_name(name))) for name in trace.call_names], np.bool_)
+    graph = np.zeros(len(works), np.bool_)
+    graph[matched] = is_graph_launch[calls.name[call[matched]]]
+    graph |= matched & ((works.graph_node != 0) | (works.kind == WorkKind.GRAPH))
+
+    launches_kernels = np.zeros(len(trace.call_names), np.bool_)
+    executing = matched & np.isin(works.kind, (WorkKind.KERNEL, WorkKind.GRAPH))
+    launches_kernels[calls.name[call[executing]]] = True
+    without_work = launches_kernels[calls.name] & ~joined
+    inside_graph, first_of_call = _places_in_call(trace, call, graph)
+    return Launches(
+        call=call,
+        call_class=call_class,
+        graph=graph,
+        inside_graph=inside_graph,
+        first_of_kernel=_first_of_kernel(trace, call),
+        first_of_call=first_of_call,
+        without_work=int(without_work.sum()),
+        while_capturing=int((without_work & _capturing(trace)).sum()),
+    )
+
+
+def _places_in_call(
+    trace: Trace, call: NDArray[np.int32], graph: NDArray[np.bool_]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which works follow another of the same graph launch, and which are the earliest of their call."""
+    start = trace.works.start
+    rows = np.flatnonzero(call != NONE)
+    earliest = np.full(len(trace.calls), _NEVER)
+    np.minimum.at(earliest, call[rows], start[rows])
+    leads = np.zeros(len(start), np.bool_)
+    leads[rows] = start[rows] == earliest[call[rows]]
+    # Of works that start together the one that stands first counts.
+    leading = np.flatnonzero(leads)
+    _, once = np.unique(call[leading], return_index=True)
+    first = np.zeros(len(start), np.bool_)
+    first[leading[once]] = True
+    return graph & ~leads, first
+
+
+def _first_of_kernel(trace: Trace, call: NDArray[np.int32]) -> NDArray[np.bool_]:
+    works = trace.works
+    first = np.zeros(len(works), np.bool_)
+    rows = np.flatnonzero((works.kind == WorkKind.KERNEL) & (call != NONE))
+    kernel = works.name[rows].astype(np.int64) * len(trace.processes) + works.process[rows]
+    call_start = trace.calls.start[call[rows]]
+    earliest = np.full(len(trace.work_names) * len(trace.processes), _NEVER)
+    np.minimum.at(earliest, kernel, call_start)
+    first[rows] = call_start == earliest[kernel]
+    return first
+
+
+def _slots(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
+    """Number the (process, correlation id) pairs that calls have.
+
+    Returns:
+        The slot of each work (the last slot where no call has its pair), of each call, and the number of slots.
+    """
+    works, calls = trace.works, trace.calls
+    call_process = trace.threads[calls.thread].astype(np.int64)
+    low, high = int(calls.correlation.min()), int(calls.correlation.max())
+    width = high - low + 1
+    if len(trace.processes) * width <= 8 * (len(works) + len(calls)) + 1_000_000:
+        call_id = calls.correlation - low
+        work_id = works.correlation - low
+        known = (work_id >= 0) & (work_id < width)
+    else:
+        ids, call_id = np.unique(calls.correlation, return_inverse=True)
+        width = len(ids)
+        work_id = np.minimum(np.searchsorted(ids, works.correlation), width - 1)
+        known = ids[work_id] == works.correlation
+    unknown = len(trace.processes) * width
+    return np.where(known, works.process * width + work_id, unknown), call_process * width + call_id, unknown + 1
+
+
+def _launch_calls(trace: Trace) -> NDArray[np.int32]:
+    """Shape (works,): the row of each work's launch call, or NONE."""
+    work_slot, call_slot, slots = _slots(trace)
+    earliest = np.full(slots, NONE, np.int32)
+    # Written from the latest call to the earliest, so that the earliest stays.
+    order = np.argsort(trace.calls.start, kind="stable")[::-1]
+    earliest[call_slot[order]] = order
+    return np.where(trace.works.correlation == 0, NONE, earliest[work_slot]).astype(np.int32)
+
+
+def _capturing(trace: Trace) -> NDArray[np.bool_]:
+    """Shape (calls,): the call lies between begin and end of a stream capture on its thread."""
+    step_of = np.zeros(len(trace.call_names), np.int8)
+    for index, name in enumerate(trace.call_names):
+        plain = plain_name(name)
+        step_of[index] = plain.endswith("StreamBeginCapture") - plain.endswith("StreamEndCapture")
+    capturing = np.zeros(len(trace.calls), np.bool_)
+    if not step_of.any():
+        return capturing
+    order = np.lexsort((trace.calls.start, trace.calls.thread))
+    step = step_of[trace.calls.name[order]].astype(np.int64)
+    depth = np.cumsum(step)
+    first = np.flatnonzero(np.diff(trace.calls.thread[order], prepend=-1))
+    before = depth[first] - step[first]
+    depth -= np.repeat(before, np.diff(np.append(first, len(order))))
+    # A window that begins inside a capture has an end without begin: counts fall below zero there.
+    capturing[order] = depth > 0
+    return capturing
