@@ -8,7 +8,7 @@ the same as the definitions of `advisor analyze`, and shares no code with it.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -56,9 +56,20 @@ class WorkTruth:
 
     work: Work
     call: ApiCall | None
-    exposed_gap_ns: int
+    idle_since: int
+    """When the device fell idle; the work's start where it was not idle."""
     causes: dict[str, int]
     queue_ns: int
+    """Of the time between the launch call's end and the work's start, where the device was busy."""
+    first_launch: bool
+    """The launch call is the first of the work's kernel in its process."""
+    next_node: bool
+    """An earlier work of the same CUDA graph launch has started before."""
+
+    @property
+    def exposed_gap_ns(self) -> int:
+        """The idle time that the work ended."""
+        return self.work.start - self.idle_since
 
     @property
     def skewed(self) -> bool:
@@ -111,7 +122,10 @@ class KernelTruth:
 
 @dataclass(frozen=True, slots=True)
 class RegionTruth:
-    """One execution of something: an NVTX range that launched work (`nvtx`), or a CUDA graph launch (`cuda_graph`)."""
+    """One execution of something: an NVTX range that launched work (`nvtx`), or a CUDA graph launch (`cuda_graph`).
+
+    It begins with its first launch call: idle time before that is not its own.
+    """
 
     source: str
     name: str
@@ -121,13 +135,21 @@ class RegionTruth:
     busy_ns: int
     exposed_gap_ns: int
     causes: dict[str, int]
-    first_launches: int
-    """Works whose launch call was the first of their kernel: a warm-up."""
+
+    @property
+    def warmup(self) -> bool:
+        """Some kernel is launched for the first time."""
+        return any(truth.first_launch for truth in self.works)
 
     @property
     def kernels(self) -> tuple[str, ...]:
-        """The names of the region's kernels, in the order of the timeline."""
-        return tuple(truth.work.name for truth in self.works if truth.work.kind == "kernel")
+        """The names of the region's kernels, in the order of their launches."""
+        launched = [
+            (truth.call.start, truth.work.node, truth.work.start, truth.work.name)
+            for truth in self.works
+            if truth.work.kind == "kernel" and truth.call is not None
+        ]
+        return tuple(name for *_, name in sorted(launched))
 
     @property
     def fusible_gap_ns(self) -> int:
@@ -199,7 +221,9 @@ def explain(
         gpus_known: The record says which physical GPU a process's ordinal is; otherwise each (process, ordinal)
             counts as a device of its own.
     """
-    threads = [_Doings.of(run, index, dispatch_limit_ns) for index in range(len(run.threads))]
+    reasons = _Reasons(
+        [_Doings.of(run, index, dispatch_limit_ns) for index in range(len(run.threads))], device_limit_ns
+    )
     first_calls = _first_calls(run)
     by_device: dict[tuple[int, int | None], list[Work]] = defaultdict(list)
     for work in run.works:
@@ -207,13 +231,25 @@ def explain(
 
     devices = []
     for (gpu, process), works in sorted(by_device.items(), key=lambda entry: (entry[0][0], entry[0][1] or 0)):
-        devices.append(_Device(run, threads, first_calls, device_limit_ns).truth(gpu, process, works))
+        truths = tuple(_walk(run, works, reasons, first_calls))
+        start, end = min(work.start for work in works), max(work.end for work in works)
+        devices.append(
+            DeviceTruth(
+                gpu=gpu,
+                process=process,
+                works=truths,
+                span_ns=end - start,
+                busy_ns=_busy(works),
+                exposed_gap_ns=sum(truth.exposed_gap_ns for truth in truths),
+                causes=_total(truth.causes for truth in truths),
+            )
+        )
     works_truth = [truth for device in devices for truth in device.works]
     return Truth(
         devices=tuple(devices),
         coverage=_coverage(run, works_truth),
         kernels=_by_kernel(works_truth),
-        regions=tuple(_regions(run, works_truth, first_calls)),
+        regions=tuple(_regions(run, works_truth, reasons)),
         span_ns=sum(device.span_ns for device in devices),
         busy_ns=sum(device.busy_ns for device in devices),
         exposed_gap_ns=sum(device.exposed_gap_ns for device in devices),
@@ -301,85 +337,85 @@ def _doing_inside(running: Sequence[ApiCall]) -> str:
     return next(cause for kind, cause in _DOING if kind in kinds)
 
 
-@dataclass
-class _Device:
-    run: Run
+@dataclass(frozen=True, slots=True)
+class _Reasons:
+    """Tells why a device was idle before a work."""
+
     threads: Sequence[_Doings]
-    first_calls: frozenset[tuple[int, str, ApiCall]]
-    limit: int
-    started: set[ApiCall] = field(default_factory=set)
-    """Launch calls of which a work has started."""
+    device_limit_ns: int
 
-    def truth(self, gpu: int, process: int | None, works: Sequence[Work]) -> DeviceTruth:
-        """Walk through the device's time: it is idle while none of its works runs."""
-        moments: list[tuple[int, int, tuple[int, int], int, Work]] = []
-        for number, work in enumerate(works):
-            call = self.run.launch_call(work)
-            order = (work.end, _FOR_EVER if call is None else call.start)
-            moments.append((work.start, 1, order, number, work))
-            moments.append((work.end, 0, order, number, work))
-        moments.sort(key=lambda moment: moment[:4])
-        running: set[int] = set()
-        idle_since: int | None = None
-        busy_spells: list[tuple[int, int]] = []
-        busy_since = moments[0][0]
-        truths = []
-        for time, starts, _, number, work in moments:
-            if not starts:
-                running.discard(number)
-                if not running:
-                    idle_since = time
-                    busy_spells.append((busy_since, time))
-                continue
-            gap_start = time if running or idle_since is None else idle_since
-            if not running:
-                busy_since = time
-                if busy_spells and busy_spells[-1][1] == time:  # one ends in the nanosecond the next starts: no gap
-                    busy_since, _ = busy_spells.pop()
-            running.add(number)
-            causes = self.why_idle(gap_start, work) if gap_start < time else Counter[str]()
-            call = self.run.launch_call(work)
-            queue = 0 if call is None else _overlap(call.end, time, [*busy_spells, (busy_since, time)])
-            truths.append(WorkTruth(work, call, time - gap_start, dict(causes), queue))
-            if call is not None:
-                self.started.add(call)
-        span = max(work.end for work in works) - moments[0][0]
-        return DeviceTruth(
-            gpu=gpu,
-            process=process,
-            works=tuple(truths),
-            span_ns=span,
-            busy_ns=sum(end - start for start, end in busy_spells),
-            exposed_gap_ns=sum(truth.exposed_gap_ns for truth in truths),
-            causes=_total(truth.causes for truth in truths),
-        )
-
-    def why_idle(self, since: int, work: Work) -> Counter[str]:
+    def between(self, since: int, work: Work, call: ApiCall | None, first: bool, next_node: bool) -> Counter[str]:
         """Cut the idle time from SINCE to the work's start."""
         until = work.start
-        call = self.run.launch_call(work)
+        if since >= until:
+            return Counter()
         if call is None:
             return Counter(unknown=until - since)
-        if work.graph and call in self.started:
+        if next_node:
             return Counter(graph=until - since)
         called = min(until, max(since, call.start))
         handed_over = min(until, max(called, call.end))
-        given_up = min(until, handed_over + self.limit)
+        given_up = min(until, handed_over + self.device_limit_ns)
         causes = self.threads[call.thread].between(since, called)
-        loading = (work.process, work.name, call) in self.first_calls
-        causes["module" if loading else "launch"] += handed_over - called
+        causes["module" if first else "launch"] += handed_over - called
         causes["launch" if call.end > since else "turnaround"] += given_up - handed_over
         causes["wait"] += until - given_up
         return causes
 
 
-def _overlap(start: int, end: int, spells: Sequence[tuple[int, int]]) -> int:
-    """The part of [START, END] inside the SPELLS, which are in order and end by END."""
+def _walk(
+    run: Run, works: Sequence[Work], reasons: _Reasons, first_calls: frozenset[tuple[int, str, ApiCall]]
+) -> Iterator[WorkTruth]:
+    """Walk through a device's time: it is idle while none of its works runs."""
+    moments: list[tuple[int, int, tuple[int, int], int, Work]] = []
+    for number, work in enumerate(works):
+        call = run.launch_call(work)
+        order = (work.end, _FOR_EVER if call is None else call.start)
+        moments.append((work.end, 0, order, number, work))
+        moments.append((work.start, 1, order, number, work))
+    moments.sort(key=lambda moment: moment[:4])
+    running: set[int] = set()
+    spells: list[tuple[int, int]] = []
+    busy_since = 0
+    started: set[ApiCall] = set()
+    for time, starts, _, number, work in moments:
+        if not starts:
+            running.remove(number)
+            if not running:
+                spells.append((busy_since, time))
+            continue
+        idle_since = spells[-1][1] if spells and not running else time
+        if not running:
+            busy_since = time
+        running.add(number)
+        call = run.launch_call(work)
+        first_launch = call is not None and (work.process, work.name, call) in first_calls
+        next_node = work.graph > 0 and call in started
+        causes = reasons.between(idle_since, work, call, first_launch, next_node)
+        queue = 0
+        if call is not None:
+            queue = max(0, time - max(call.end, busy_since)) + _overlap(call.end, spells)
+        yield WorkTruth(work, call, idle_since, dict(causes), queue, first_launch, next_node)
+        if call is not None:
+            started.add(call)
+
+
+def _busy(works: Iterable[Work]) -> int:
+    """The time in which at least one of the works runs."""
+    busy, until = 0, -_FOR_EVER
+    for start, end in sorted((work.start, work.end) for work in works):
+        busy += max(0, end - max(start, until))
+        until = max(until, end)
+    return busy
+
+
+def _overlap(start: int, spells: Sequence[tuple[int, int]]) -> int:
+    """The part of the SPELLS, which are in order, after START."""
     total = 0
     for left, right in reversed(spells):
         if right <= start:
             break
-        total += max(0, min(right, end) - max(left, start))
+        total += right - max(left, start)
     return total
 
 
@@ -431,9 +467,7 @@ def _by_kernel(works: Iterable[WorkTruth]) -> tuple[KernelTruth, ...]:
     )
 
 
-def _regions(
-    run: Run, works: Sequence[WorkTruth], first_calls: frozenset[tuple[int, str, ApiCall]]
-) -> Iterator[RegionTruth]:
+def _regions(run: Run, works: Sequence[WorkTruth], reasons: _Reasons) -> Iterator[RegionTruth]:
     by_thread: dict[int, list[WorkTruth]] = defaultdict(list)
     by_graph_launch: dict[ApiCall, list[WorkTruth]] = defaultdict(list)
     for truth in works:
@@ -446,39 +480,34 @@ def _regions(
             continue
         inside = [truth for truth in by_thread[event.thread] if _contains(event, truth.call)]
         if inside:
-            yield _region("nvtx", event.name, event.domain, inside, first_calls)
+            yield _region("nvtx", event.name, event.domain, inside, reasons)
     for _, truths in sorted(by_graph_launch.items(), key=lambda entry: entry[0].start):
-        yield _region("cuda_graph", str(truths[0].work.graph), "", truths, first_calls)
+        yield _region("cuda_graph", str(truths[0].work.graph), "", truths, reasons)
 
 
 def _contains(event: NvtxEvent, call: ApiCall | None) -> bool:
     return call is not None and event.end is not None and event.start <= call.start and call.end <= event.end
 
 
-def _region(
-    source: str,
-    name: str,
-    domain: str,
-    works: Sequence[WorkTruth],
-    first_calls: frozenset[tuple[int, str, ApiCall]],
-) -> RegionTruth:
-    starts = [truth.call.start for truth in works if truth.call is not None]
-    busy = 0
-    for gpu in {truth.work.gpu for truth in works}:
-        until = -_FOR_EVER
-        for start, end in sorted((t.work.start, t.work.end) for t in works if t.work.gpu == gpu):
-            busy += max(0, end - max(start, until))
-            until = max(until, end)
+def _region(source: str, name: str, domain: str, works: Sequence[WorkTruth], reasons: _Reasons) -> RegionTruth:
+    begin = min(truth.call.start for truth in works if truth.call is not None)
+    by_gpu: dict[int, list[Work]] = defaultdict(list)
+    for truth in works:
+        by_gpu[truth.work.gpu].append(truth.work)
+    causes = _total(
+        reasons.between(max(truth.idle_since, begin), truth.work, truth.call, truth.first_launch, truth.next_node)
+        for truth in works
+        if truth.exposed_gap_ns
+    )
     return RegionTruth(
         source=source,
         name=name,
         domain=domain,
         works=tuple(works),
-        span_ns=max(truth.work.end for truth in works) - min(starts),
-        busy_ns=busy,
-        exposed_gap_ns=sum(truth.exposed_gap_ns for truth in works),
-        causes=_total(truth.causes for truth in works),
-        first_launches=sum((t.work.process, t.work.name, t.call) in first_calls for t in works),
+        span_ns=max(truth.work.end for truth in works) - begin,
+        busy_ns=sum(_busy(parts) for parts in by_gpu.values()),
+        exposed_gap_ns=sum(causes.values()),
+        causes=causes,
     )
 
 

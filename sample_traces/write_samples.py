@@ -26,8 +26,8 @@ _SHOWS = {
     ),
     "sync_bound_loop": (
         "Four kernels, then a value is read back with a blocking synchronisation, 160 times. NVTX range `step`. The "
-        "GPU mostly waits inside the synchronising call, for the host to wake up: fusion does not help much, reading back "
-        "less often does."
+        "GPU mostly waits inside the synchronising call, for the host to wake up: fusion does not help much, reading "
+        "back less often does."
     ),
     "cuda_graph_replay": (
         "A decode step captured once as a CUDA graph (24 kernels and 3 memsets on two streams) and replayed 40 times, "
@@ -43,8 +43,8 @@ def readme(truths: dict[str, Truth]) -> str:
         "# Sample traces",
         "",
         "Small traces in the schema of Nsight Systems' SQLite exports, for trying `advisor analyze` and for tests. "
-        "They were not captured: a discrete-event simulator of a CUDA program (`simulator.py`) made them, and therefore the "
-        "truth about every idle nanosecond is known. `python -m sample_traces.write_samples` writes them, "
+        "They were not captured: a discrete-event simulator of a CUDA program (`simulator.py`) made them, and so "
+        "the truth about every idle nanosecond is known. `python -m sample_traces.write_samples` writes them, "
         "and this file, anew.",
         "",
     ]
