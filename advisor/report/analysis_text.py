@@ -24,19 +24,19 @@ if TYPE_CHECKING:
 __all__ = ["render_analysis"]
 
 HEADLINES = {
-    GPU_BOUND: "GPU-bound: the GPU has enough to do. Fusing for launches would gain little.",
-    CANNOT_DECIDE: "Cannot decide: the trace does not show enough to tell why the GPU waits.",
-    "launch-bound": "Launch-bound: the GPU waits while kernels are being launched.",
-    "dispatch-bound": "Dispatch-bound: the GPU waits for the framework between its launches.",
-    "turnaround-bound": "Turnaround-bound: many small kernels, and the step from one to the next costs most.",
-    "graph-bound": "Graph-bound: the GPU waits between the nodes inside CUDA graphs.",
-    "sync-bound": "Sync-bound: the GPU waits because the host waits for it (synchronisation, blocking copies).",
-    "host-bound": "Host-bound: the GPU waits for the program's own code.",
-    "allocation-bound": "Allocation-bound: the GPU waits for memory calls (malloc, free, registration).",
-    "loading-bound": "Loading-bound: the GPU waits for modules to load; that is warm-up.",
+    GPU_BOUND: "GPU-bound: it has enough to do, and fusing to save launches would gain little.",
+    CANNOT_DECIDE: "undecided: the trace does not show enough to tell why the GPU waits.",
+    "launch-bound": "launch-bound: the GPU waits while kernels are being launched.",
+    "dispatch-bound": "dispatch-bound: the GPU waits for the framework between its launches.",
+    "turnaround-bound": "turnaround-bound: many small kernels, and the step from one to the next costs most.",
+    "graph-bound": "graph-bound: the GPU waits between the nodes inside CUDA graphs.",
+    "sync-bound": "sync-bound: the GPU waits because the host waits for it (synchronisation, blocking copies).",
+    "host-bound": "host-bound: the GPU waits for the program's own code.",
+    "allocation-bound": "allocation-bound: the GPU waits for memory calls (malloc, free, registration).",
+    "loading-bound": "loading-bound: the GPU waits for kernels to be loaded, which is warm-up.",
     "api-bound": "API-bound: the GPU waits for CUDA calls that launch nothing.",
-    "wait-bound": "Wait-bound: work was handed over and still waited (events, other contexts, clocks).",
-    "profiler-bound": "Profiler-bound: the GPU waits for the profiler itself. Record less.",
+    "wait-bound": "wait-bound: work was handed over and still waited (events, other contexts, clocks).",
+    "profiler-bound": "profiler-bound: the GPU waits for the profiler itself. Record less.",
 }
 
 CAUSE_WORDS = {
@@ -76,44 +76,53 @@ def render_analysis(analysis: Analysis, *, top: int, width: int) -> RenderableTy
 
 
 def _summary(analysis: Analysis) -> Panel:
-    totals, graphs = analysis.totals, analysis.graph_figures
-    verdict = graphs[0].verdict if any(graph.flagged for graph in graphs[:1]) else analysis.verdict
-    text = Text(HEADLINES[verdict], style="bold")
-    text.append("\n" + _advice(analysis, graphs[0]), style="not bold")
-    devices = [figures.device for figures in analysis.device_figures]
-    names = {plain(device.name) for device in devices if device.name}
-    where = f"{len(devices)} GPU{'s' if len(devices) > 1 else ''}" + (f" ({', '.join(sorted(names))})" if names else "")
-    text.append(
-        f"\n{totals.kernels:,} kernels, {totals.launch_calls:,} launch calls on {where}."
-        f"\nOf {duration(totals.span_ns)} the GPU was busy for {duration(totals.busy_ns)} and idle for "
-        f"{duration(totals.exposed_gap_ns)} ({percent(totals.exposed_gap_ns / totals.span_ns)}).",
-        style="not bold",
-    )
-    colour = "red" if analysis.flagged else "yellow" if analysis.verdict == CANNOT_DECIDE else "green"
+    graph = analysis.graph_figures[0]
+    subject = "This trace" if graph.source == "trace" else plain(graph.name)
+    text = Text()
+    text.append(f"{subject} is {HEADLINES[graph.verdict]}", style="bold")
+    text.append("\n" + " ".join([_gap_ratio(analysis, graph), _worth(analysis, graph)]).strip())
+    text.append("\n" + _whole_trace(analysis))
+    colour = "red" if analysis.flagged else "yellow" if graph.verdict == CANNOT_DECIDE else "green"
     return Panel(text, title=Text(plain(analysis.trace.path.name)), border_style=colour, box=box.ROUNDED)
 
 
-def _advice(analysis: Analysis, graph: GraphFigures) -> str:
-    """What the gap ratio says, and how much it is worth."""
+def _gap_ratio(analysis: Analysis, graph: GraphFigures) -> str:
     if graph.gap_ratio is None or graph.fusible_share is None:
         return (
             "The gap ratio is not told: works without a launch call, or CUDA graphs recorded as a whole, hide why the "
             "GPU waited. The notes below say more."
         )
-    subject = "Gap ratio" if graph.source == "trace" else f"Gap ratio of {plain(graph.name)}"
-    over = "over" if graph.flagged else "not over"
-    sentence = f"{subject}: {percent(graph.gap_ratio)}, {over} the threshold of {percent(analysis.threshold)}."
-    sentence += f" Removing every launch would save at most {percent(graph.fusible_share)} of its time."
-    if graph.flagged and graph.verdict in {"launch-bound", "dispatch-bound", "turnaround-bound", "graph-bound"}:
-        rival = "" if graph.verdict == "graph-bound" else ", or CUDA graph capture,"
-        sentence += f" Fusion{rival} pays here."
-    elif graph.flagged:
-        sentence += f" The larger part of the idle time is no launch: look at `{_largest(graph).key}` below first."
-    return sentence
+    return (
+        f"Gap ratio {percent(graph.gap_ratio)}, {'over' if graph.flagged else 'not over'} the threshold of "
+        f"{percent(analysis.threshold)}. Fusion could save at most {percent(graph.fusible_share)} of its time."
+    )
 
 
-def _largest(graph: GraphFigures) -> Cause:
-    return max(graph.causes, key=lambda cause: graph.causes[cause])
+def _worth(analysis: Analysis, graph: GraphFigures) -> str:
+    """Whether the saving is worth it beside what else the GPU waits for."""
+    totals = analysis.totals
+    largest = max(totals.causes, key=lambda cause: totals.causes[cause])
+    if graph.flagged and largest not in FUSIBLE and totals.causes[largest] > totals.fusible_gap_ns:
+        share = percent(totals.causes[largest] / totals.span_ns)
+        return (
+            f"But over the whole trace the GPU waits longest for `{largest.key}`, {share} of the time, which fusion does"
+            " not remove: look there first."
+        )
+    if graph.flagged:
+        return "Fusion pays here." if graph.verdict == "graph-bound" else "Fusion, or CUDA graph capture, pays here."
+    return ""
+
+
+def _whole_trace(analysis: Analysis) -> str:
+    totals = analysis.totals
+    devices = [figures.device for figures in analysis.device_figures]
+    names = sorted({plain(device.name) for device in devices if device.name})
+    where = f"{len(devices)} GPU{'s' if len(devices) > 1 else ''}" + (f" ({', '.join(names)})" if names else "")
+    return (
+        f"{totals.kernels:,} kernels, {totals.launch_calls:,} launch calls on {where}. Of {duration(totals.span_ns)} "
+        f"the GPU was busy for {duration(totals.busy_ns)} and idle for {duration(totals.exposed_gap_ns)} "
+        f"({percent(totals.exposed_gap_ns / totals.span_ns)})."
+    )
 
 
 def _cut(name: str) -> Text:

@@ -1,0 +1,13 @@
+#!/bin/sh
+# What `make demo` runs: every command as a user would type it.
+set -eu
+models=$(python -c 'import importlib.util; print(importlib.util.find_spec("rapidocr_onnxruntime").submodule_search_locations[0])')/models
+mkdir -p demo
+
+echo "\$ advisor analyze sample_traces/launch_bound_decode.sqlite --json demo/analysis.json"
+advisor analyze sample_traces/launch_bound_decode.sqlite --top 5 --json demo/analysis.json
+
+echo "\$ advisor fuse ch_ppocr_mobile_v2.0_cls_infer.onnx -o demo/fused.onnx --json demo/fusion.json"
+advisor fuse "$models/ch_ppocr_mobile_v2.0_cls_infer.onnx" -o demo/fused.onnx --json demo/fusion.json
+
+echo "Reports: demo/analysis.json, demo/fusion.json; the fused model: demo/fused.onnx"
