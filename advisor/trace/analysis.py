@@ -5,17 +5,23 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from advisor.trace.causes import FUSIBLE, LAUNCH_GAP, Cause
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     import pandas as pd
+    from numpy.typing import NDArray
 
     from advisor.trace.instances import Instances
+    from advisor.trace.launches import Launches
+    from advisor.trace.regions import Regions
+    from advisor.trace.timeline import Timeline
     from advisor.trace.trace import Device, Trace
 
-__all__ = ["Analysis", "Causes", "Coverage", "DeviceFigures", "GraphFigures", "KernelFigures", "Totals"]
+__all__ = ["Analysis", "Causes", "Coverage", "DeviceFigures", "Evidence", "GraphFigures", "KernelFigures", "Totals"]
 
 SCHEMA = "advisor.analysis/1"
 
@@ -133,6 +139,21 @@ class GraphFigures:
     causes: Causes
 
 
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The columns behind the figures: for reports that show single works, gaps and instances."""
+
+    launches: Launches
+    timeline: Timeline
+    gap_places: NDArray[np.intp]
+    """Shape (gaps,): places on the timeline (`Timeline.order` gives their rows in `Trace.works`) with an exposed gap."""
+    gap_causes: NDArray[np.int64]
+    """Shape (causes, gaps), ns: what each gap consists of."""
+    regions: Regions
+    instances: Instances
+    """One row for each of the regions."""
+
+
 @dataclass(frozen=True)
 class Analysis:
     """Where a trace's devices waited, and why."""
@@ -146,8 +167,7 @@ class Analysis:
     """The largest fusible gap first."""
     graph_figures: tuple[GraphFigures, ...]
     """The largest total fusible gap first."""
-    instances: Instances
-    """Every execution of every graph, one row each."""
+    evidence: Evidence
     verdict: str
     """On all works together."""
 
@@ -160,6 +180,23 @@ class Analysis:
     def kernels(self) -> pd.DataFrame:
         """One row per kernel name: `KernelFigures`, a column for each cause."""
         return _frame(asdict(figures) for figures in self.kernel_figures)
+
+    @property
+    def gaps(self) -> pd.DataFrame:
+        """One row per exposed gap: the device, when it began and how long it was, the work that ended it, its causes."""
+        import pandas as pd
+
+        places, causes = self.evidence.gap_places, self.evidence.gap_causes
+        timeline, works = self.evidence.timeline, self.trace.works
+        rows = timeline.order[places]
+        names = np.array(self.trace.work_names, object)[works.name[rows]]
+        columns = {
+            "device": np.array([device.number for device in self.trace.devices])[works.device[rows]],
+            "start_ns": timeline.idle_since[places],
+            "gap_ns": timeline.exposed_gap[places],
+            "ended_by": names,
+        }
+        return pd.DataFrame(columns | {f"{cause.key}_ns": causes[cause] for cause in Cause})
 
     @property
     def graphs(self) -> pd.DataFrame:

@@ -11,6 +11,7 @@ from advisor.trace.analysis import (
     Causes,
     Coverage,
     DeviceFigures,
+    Evidence,
     GraphFigures,
     KernelFigures,
     Totals,
@@ -95,7 +96,7 @@ def analyze(
         device_figures=_device_figures(trace, timeline, places, parts),
         kernel_figures=_kernel_figures(trace, launches, timeline, places, parts, threshold),
         graph_figures=graphs,
-        instances=instances,
+        evidence=Evidence(launches, timeline, places, parts, regions, instances),
         verdict=verdict(totals.causes, totals.busy_ns, totals.gap_ratio, threshold),
     )
 
@@ -114,7 +115,9 @@ def _coverage(trace: Trace, launches: Launches, regions: Regions) -> Coverage:
         captured_launches=launches.while_capturing,
         unclosed_ranges=trace.unclosed_ranges,
         outside_graphs=int((regions.of_work < 0).sum()) if len(regions) else 0,
-        physical_devices=all(trace.devices[device].physical for device in np.unique(trace.works.device)),
+        physical_devices=all(
+            trace.devices[device].physical for device in np.flatnonzero(np.bincount(trace.works.device))
+        ),
         diagnostics=trace.diagnostics,
     )
 

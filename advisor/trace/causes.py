@@ -131,7 +131,7 @@ class ThreadActivity:
         durations = np.diff(self._events, append=self._events[-1])
         parts = {}
         # What lies before a thread's first event falls into the last segment of the thread before: see `_labels`.
-        for cause in np.unique(self._label):
+        for cause in np.flatnonzero(np.bincount(self._label)):
             mine = self._label == cause
             before = np.cumsum(np.where(mine, durations, 0))
             before -= np.where(mine, durations, 0)

@@ -142,11 +142,12 @@ def _places_in_call(
     np.minimum.at(earliest, call[rows], start[rows])
     leads = np.zeros(len(start), np.bool_)
     leads[rows] = start[rows] == earliest[call[rows]]
-    # Of works that start together the one that stands first counts.
-    leading = np.flatnonzero(leads)
-    _, once = np.unique(call[leading], return_index=True)
+    # Of works that start together the one that stands first counts: it is written last.
+    leading = np.flatnonzero(leads)[::-1]
+    leader = np.full(len(trace.calls), NONE, np.int64)
+    leader[call[leading]] = leading
     first = np.zeros(len(start), np.bool_)
-    first[leading[once]] = True
+    first[leader[leader != NONE]] = True
     return graph & ~leads, first
 
 

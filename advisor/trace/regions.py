@@ -141,6 +141,8 @@ def _outermost(trace: Trace, rows: NDArray[np.intp]) -> NDArray[np.intp]:
 
 def _launches_inside(trace: Trace, launches: Launches) -> NDArray[np.int64]:
     """Shape (ranges,): how many launch calls of kernels or CUDA graphs start in each range, on its thread."""
+    if not len(trace.ranges):
+        return np.zeros(0, np.int64)
     executes = (launches.call >= 0) & np.isin(trace.works.kind, (WorkKind.KERNEL, WorkKind.GRAPH))
     calls = np.unique(launches.call[executes])
     count = np.zeros(len(trace.ranges), np.int64)
