@@ -196,6 +196,11 @@ def _graphs(analysis: Analysis, top: int, narrow: bool) -> RenderableType:
 
 def _notes(analysis: Analysis) -> Iterator[str]:
     coverage = analysis.coverage
+    if analysis.graph_figures[0].source == "iteration":
+        yield (
+            "the trace marks no executions; iterations were found from the repeating kernel sequence, and "
+            f"{percent(analysis.graph_figures[0].certainty)} of the kernels lie in repetitions of it"
+        )
     if coverage.orphans:
         share = percent(coverage.orphans / coverage.work)
         yield (

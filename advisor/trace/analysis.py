@@ -119,6 +119,8 @@ class GraphFigures:
     name: str
     source: str
     """`nvtx`, `cuda_graph`, `iteration` or `trace`."""
+    certainty: float
+    """1 where the trace marks the executions; of an `iteration`, the share of kernels that repeat one sequence."""
     variant: int
     """0, 1, … for the kernel sequences of this name, in the order of the report."""
     instances: int
@@ -146,7 +148,7 @@ class Evidence:
     launches: Launches
     timeline: Timeline
     gap_places: NDArray[np.intp]
-    """Shape (gaps,): places on the timeline (`Timeline.order` gives their rows in `Trace.works`) with an exposed gap."""
+    """Shape (gaps,): the places on the timeline with an exposed gap; `Timeline.order` gives their rows of works."""
     gap_causes: NDArray[np.int64]
     """Shape (causes, gaps), ns: what each gap consists of."""
     regions: Regions
@@ -183,7 +185,7 @@ class Analysis:
 
     @property
     def gaps(self) -> pd.DataFrame:
-        """One row per exposed gap: the device, when it began and how long it was, the work that ended it, its causes."""
+        """One row per exposed gap: the device, its beginning and length, the work that ended it, its causes."""
         import pandas as pd
 
         places, causes = self.evidence.gap_places, self.evidence.gap_causes
@@ -216,7 +218,7 @@ class Analysis:
             },
             "threshold": self.threshold,
             "verdict": self.verdict,
-            "coverage": asdict(self.coverage),
+            "coverage": asdict(self.coverage) | {"diagnostics": list(self.coverage.diagnostics)},
             "totals": _with_keys(asdict(self.totals)),
             "devices": [
                 _with_keys(asdict(figures)) | {"device": figures.device.number} | {"name": figures.device.name}

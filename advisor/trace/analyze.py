@@ -155,6 +155,7 @@ def _whole_trace(launches: Launches, totals: Totals, threshold: float) -> GraphF
     return GraphFigures(
         name="trace",
         source="trace",
+        certainty=1.0,
         variant=0,
         instances=1,
         warmup=int(launches.first_of_kernel.any()),

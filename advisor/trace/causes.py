@@ -185,7 +185,8 @@ def _idle_labels(
     stretch_end = np.minimum.accumulate(stretch_end)[::-1]
     # For the segment after event i, the next start is the first one after i: the accumulated value at i + 1.
     stretch_end = np.append(stretch_end[1:], len(events))
-    latest = np.maximum.accumulate(np.where(call & begins & (tag != CallClass.API), place, -1))
+    # The latest call is the one that ended last: a launch call with a module load inside is still a launch call.
+    latest = np.maximum.accumulate(np.where(call & ~begins & (tag != CallClass.API), place, -1))
     whole = (stretch_begin >= 0) & (stretch_end < len(events)) & (latest >= 0)
     whole &= (thread[stretch_begin] == thread) & (thread[latest] == thread)
     stretch_end[~whole] = 0

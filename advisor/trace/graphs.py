@@ -62,6 +62,7 @@ def graph_figures(regions: Regions, instances: Instances, threshold: float) -> t
             GraphFigures(
                 name=regions.names[name[index]],
                 source=regions.sources[name[index]],
+                certainty=regions.certainties[name[index]],
                 variant=variant,
                 instances=int(total[index]),
                 warmup=int(warm[index]),

@@ -54,6 +54,8 @@ _PREFIX = re.compile(r"cu(da)?(?=[A-Z])")
 _SUFFIX = re.compile(r"(_v\d+|_ptsz|_ptds)+$")
 _ROWS = tuple((code, re.compile(pattern)) for code, pattern in CALL_CLASSES)
 _GRAPH_LAUNCH = re.compile(r"GraphLaunch$")
+# Only to count calls without work; where a program only replays CUDA graphs, no kernel tells these names.
+_KERNEL_LAUNCH = re.compile(r"Launch(Cooperative)?Kernel(Ex|ExC)?$|GraphLaunch$")
 
 
 def plain_name(name: str) -> str:
@@ -93,7 +95,7 @@ class Launches:
     first_of_call: NDArray[np.bool_]
     """Shape (works,): the earliest work of its launch call; so that a call's time is counted once."""
     without_work: int
-    """Calls of an API name that launches kernels or graphs elsewhere in the trace, which have no work here."""
+    """Calls of an API name that launches kernels or graphs, here or in any trace, which have no work."""
     while_capturing: int
     """How many of those were recorded into a CUDA graph (between begin and end of a capture): no executions."""
 
@@ -101,10 +103,8 @@ class Launches:
 def join(trace: Trace) -> Launches:
     """Find each work's launch call: the earliest call of the same process with the same correlation id."""
     works, calls = trace.works, trace.calls
-    call = _launch_calls(trace) if len(calls) else np.full(len(works), NONE, np.int32)
+    call, joined = _launch_calls(trace) if len(calls) else _no_calls(len(works))
     matched = call != NONE
-    joined = np.zeros(len(calls), np.bool_)
-    joined[call[matched]] = True
 
     by_name = classify_calls(trace.call_names)
     call_class = by_name[calls.name]
@@ -115,7 +115,7 @@ def join(trace: Trace) -> Launches:
     graph[matched] = is_graph_launch[calls.name[call[matched]]]
     graph |= matched & ((works.graph_node != 0) | (works.kind == WorkKind.GRAPH))
 
-    launches_kernels = np.zeros(len(trace.call_names), np.bool_)
+    launches_kernels = np.array([bool(_KERNEL_LAUNCH.search(plain_name(n))) for n in trace.call_names], np.bool_)
     executing = matched & np.isin(works.kind, (WorkKind.KERNEL, WorkKind.GRAPH))
     launches_kernels[calls.name[call[executing]]] = True
     without_work = launches_kernels[calls.name] & ~joined
@@ -186,14 +186,21 @@ def _slots(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     return np.where(known, works.process * width + work_id, unknown), call_process * width + call_id, unknown + 1
 
 
-def _launch_calls(trace: Trace) -> NDArray[np.int32]:
-    """Shape (works,): the row of each work's launch call, or NONE."""
+def _no_calls(works: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    return np.full(works, NONE, np.int32), np.zeros(0, np.bool_)
+
+
+def _launch_calls(trace: Trace) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
+    """The row of each work's launch call, or NONE; and which rows are records of launch calls, inner ones too."""
     work_slot, call_slot, slots = _slots(trace)
     earliest = np.full(slots, NONE, np.int32)
     # Written from the latest call to the earliest, so that the earliest stays.
     order = np.argsort(trace.calls.start, kind="stable")[::-1]
     earliest[call_slot[order]] = order
-    return np.where(trace.works.correlation == 0, NONE, earliest[work_slot]).astype(np.int32)
+    call = np.where(trace.works.correlation == 0, NONE, earliest[work_slot]).astype(np.int32)
+    launched = np.zeros(slots, np.bool_)
+    launched[work_slot[call != NONE]] = True
+    return call, launched[call_slot]
 
 
 def _capturing(trace: Trace) -> NDArray[np.bool_]:

@@ -1,8 +1,8 @@
 """Regions: the executions of a model inside a trace.
 
 A region is one instance of an NVTX range that launched kernels (a work belongs to the range, on its launching thread,
-that contains its launch call), or one CUDA graph launch outside of such ranges. A region's span runs from its first
-launch call to its last work's end.
+that contains its launch call), or one CUDA graph launch outside of such ranges, or, with neither, one iteration found
+from the repeating kernel sequence. A region's span runs from its first launch call to its last work's end.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from advisor.errors import BadInput
+from advisor.trace.iterations import find_iterations
 from advisor.trace.trace import WorkKind, dense_codes
 
 if TYPE_CHECKING:
@@ -46,7 +47,9 @@ class Regions:
     """Shape (regions,): index into `names`."""
     names: tuple[str, ...]
     sources: tuple[str, ...]
-    """`nvtx` or `cuda_graph` for each name."""
+    """`nvtx`, `cuda_graph` or `iteration` for each name."""
+    certainties: tuple[float, ...]
+    """For each name: 1 where the trace marks the executions, less where they were found from what repeats."""
 
     def __len__(self) -> int:
         return len(self.name)
@@ -88,8 +91,30 @@ def find_regions(trace: Trace, launches: Launches, pattern: str | None = None) -
         instance_names.append(graph_of_call + np.int32(len(names)))
         shown = (*shown, *graph_names)
         sources += ["cuda_graph"] * len(graph_names)
-    name = np.concatenate(instance_names) if instance_names else np.zeros(0, np.int32)
-    return Regions(of_work, name, shown, tuple(sources))
+    if not instance_names:
+        return _iterations(trace, launches)
+    return Regions(of_work, np.concatenate(instance_names), shown, tuple(sources), (1.0,) * len(shown))
+
+
+def _iterations(trace: Trace, launches: Launches) -> Regions:
+    """The iterations of each process on each device, as regions."""
+    found = find_iterations(trace, launches)
+    of_work = np.full(len(trace.works), -1, np.int32)
+    regions = 0
+    for part in found:
+        mine = part.of_work >= 0
+        of_work[mine] = part.of_work[mine] + regions
+        regions += part.count
+    return Regions(
+        of_work=of_work,
+        name=np.repeat(np.arange(len(found), dtype=np.int32), [part.count for part in found]),
+        names=tuple(
+            "iteration" if len(found) == 1 else f"iteration on device {trace.devices[part.device].number}"
+            for part in found
+        ),
+        sources=("iteration",) * len(found),
+        certainties=tuple(part.certainty for part in found),
+    )
 
 
 def _general_names(trace: Trace) -> tuple[tuple[str, ...], tuple[str, ...], NDArray[np.int32]]:
