@@ -129,7 +129,8 @@ class RegionTruth:
 
     source: str
     name: str
-    domain: str
+    """The range's name, or the CUDA graph's number."""
+    range: NvtxEvent | None
     works: tuple[WorkTruth, ...]
     span_ns: int
     busy_ns: int
@@ -276,10 +277,16 @@ class _Doings:
     @classmethod
     def of(cls, run: Run, thread: int, dispatch_limit_ns: int) -> _Doings:
         calls = [call for call in run.recorded_calls if call.thread == thread]
+        launched = {work.call for work in run.works}
         # Enter outer calls before inner ones, leave inner ones before outer ones, leave before entering the next.
         moments = [(call.end, 0, -call.start, call) for call in calls]
         moments += [(call.start, 1, -call.end, call) for call in calls]
         moments.sort(key=lambda moment: moment[:3])
+
+        def kind_of(call: ApiCall) -> CallKind:
+            # A launch that put no work on a device (while capturing, or an empty graph) is one of the others.
+            return CallKind.API if call.kind is CallKind.LAUNCH and call not in launched else call.kind
+
         stretches: list[_Stretch] = []
         running: list[ApiCall] = []
         latest: CallKind | None = None
@@ -287,7 +294,7 @@ class _Doings:
         for time, entering, _, call in [*moments, (_FOR_EVER, 1, 0, None)]:
             if time > since:
                 if running:
-                    cause = _doing_inside(running)
+                    cause = _doing_inside([kind_of(call) for call in running])
                 else:
                     # No call until now: dispatch where the last call that counts was a launch that did not block.
                     short = time - since <= dispatch_limit_ns
@@ -300,9 +307,8 @@ class _Doings:
                 running.append(call)
                 continue
             running.remove(call)
-            # A launch that only recorded a graph node put no work on a device: to the device it is one of the others.
-            if call.kind is not CallKind.API and not call.capturing:
-                latest = call.kind
+            if kind_of(call) is not CallKind.API:
+                latest = kind_of(call)
         return cls(tuple(stretches), tuple(overhead for overhead in run.overheads if overhead.thread == thread))
 
     def between(self, start: int, end: int) -> Counter[str]:
@@ -332,9 +338,8 @@ class _Doings:
             low += 1
 
 
-def _doing_inside(running: Sequence[ApiCall]) -> str:
-    kinds = {CallKind.API if call.capturing else call.kind for call in running}
-    return next(cause for kind, cause in _DOING if kind in kinds)
+def _doing_inside(running: Sequence[CallKind]) -> str:
+    return next(cause for kind, cause in _DOING if kind in running)
 
 
 @dataclass(frozen=True, slots=True)
@@ -480,16 +485,18 @@ def _regions(run: Run, works: Sequence[WorkTruth], reasons: _Reasons) -> Iterato
             continue
         inside = [truth for truth in by_thread[event.thread] if _contains(event, truth.call)]
         if inside:
-            yield _region("nvtx", event.name, event.domain, inside, reasons)
+            yield _region("nvtx", event.name, event, inside, reasons)
     for _, truths in sorted(by_graph_launch.items(), key=lambda entry: entry[0].start):
-        yield _region("cuda_graph", str(truths[0].work.graph), "", truths, reasons)
+        yield _region("cuda_graph", str(truths[0].work.graph), None, truths, reasons)
 
 
 def _contains(event: NvtxEvent, call: ApiCall | None) -> bool:
     return call is not None and event.end is not None and event.start <= call.start and call.end <= event.end
 
 
-def _region(source: str, name: str, domain: str, works: Sequence[WorkTruth], reasons: _Reasons) -> RegionTruth:
+def _region(
+    source: str, name: str, event: NvtxEvent | None, works: Sequence[WorkTruth], reasons: _Reasons
+) -> RegionTruth:
     begin = min(truth.call.start for truth in works if truth.call is not None)
     by_gpu: dict[int, list[Work]] = defaultdict(list)
     for truth in works:
@@ -502,7 +509,7 @@ def _region(source: str, name: str, domain: str, works: Sequence[WorkTruth], rea
     return RegionTruth(
         source=source,
         name=name,
-        domain=domain,
+        range=event,
         works=tuple(works),
         span_ns=max(truth.work.end for truth in works) - begin,
         busy_ns=sum(_busy(parts) for parts in by_gpu.values()),

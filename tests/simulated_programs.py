@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -105,6 +106,7 @@ OTHER_DEVICE = Stream(7, device=1, context=3)
 def _works(streams: st.SearchStrategy[Stream]) -> st.SearchStrategy[Operation]:
     given = {"call_ns": st.none() | SHORT, "latency_ns": st.none() | TIMES, "overhead_ns": st.sampled_from((0, 0, 700))}
     return st.one_of(
+        st.builds(Launch, st.sampled_from(KERNELS), DURATIONS, streams),
         st.builds(Launch, st.sampled_from(KERNELS), DURATIONS, streams, api=st.sampled_from(LAUNCHES), **given),
         st.builds(Copy, DURATIONS, streams, direction=st.sampled_from(("HtoD", "DtoH", "DtoD")), **given),
         st.builds(Fill, DURATIONS, streams, **given),
@@ -126,8 +128,6 @@ def _host_operations(streams: st.SearchStrategy[Stream], devices: int) -> st.Sea
     events = st.integers(0, 2)
     return st.one_of(
         st.builds(Host, TIMES),
-        st.builds(Host, TIMES),
-        _works(streams),
         _works(streams),
         _works(streams),
         st.builds(Copy, DURATIONS, streams, st.just(True), overhead_ns=st.sampled_from((0, 500))),
@@ -176,19 +176,39 @@ def _captures(draw: st.DrawFn) -> list[Operation]:
 
 
 @st.composite
-def programs(draw: st.DrawFn, *, thread: int = 0, devices: int = 1, whole_graphs: bool = True) -> list[Operation]:
-    """A program of one host thread; the THREADs of one process need different numbers."""
+def programs(
+    draw: st.DrawFn,
+    *,
+    thread: int = 0,
+    devices: int = 1,
+    whole_graphs: bool = True,
+    graphs: bool | None = None,
+    ranges: bool = True,
+) -> list[Operation]:
+    """A program of one host thread; the THREADs of one process need different numbers.
+
+    With ranges it has at least one range, named `decode`, that launches a kernel; GRAPHS says whether it replays a CUDA
+    graph, and None that it may.
+    """
     streams = st.sampled_from((*STREAMS, OTHER_DEVICE) if devices > 1 else STREAMS)
     operation: st.SearchStrategy[Operation | _Range | _Replay] = _host_operations(streams, devices)
-    graph = draw(st.none() | _captures())
-    if graph is not None:
+    capture: list[Operation] = []
+    body: list[Operation | _Range | _Replay] = [Launch(KERNELS[0], 1_000)]
+    if draw(st.booleans()) if graphs is None else graphs:
+        capture = draw(_captures())
         whole = st.booleans() if whole_graphs else st.just(False)
-        operation |= st.builds(_Replay, whole, st.sampled_from(STREAMS))
-    names, domains = st.sampled_from(("decode", "layer")), st.sampled_from(("", "ML"))
-    inner = st.builds(_Range, names, domains, st.booleans(), st.lists(operation, max_size=8))
-    outer = st.builds(_Range, names, domains, st.booleans(), st.lists(operation | inner, max_size=8))
-    body = draw(st.lists(st.one_of(operation, operation, inner, outer), max_size=20))
-    return [*(graph or []), *_flat(body, count(1000 * thread))]
+        replay = st.builds(_Replay, whole, st.sampled_from(STREAMS))
+        operation |= replay
+        body.append(draw(replay))
+    part = operation
+    if ranges:
+        names, domains = st.sampled_from(("decode", "layer")), st.sampled_from(("", "ML"))
+        inner = st.builds(_Range, names, domains, st.booleans(), st.lists(operation, max_size=5))
+        outer = st.builds(_Range, names, domains, st.booleans(), st.lists(operation | inner, max_size=5))
+        part = st.one_of(operation, operation, operation, inner, outer)
+        body = [_Range("decode", "", True, body)]
+    body += draw(st.lists(part, max_size=12))
+    return [*capture, *_flat(body, count(1000 * thread))]
 
 
 def _flat(body: Sequence[Operation | _Range | _Replay], keys: Iterator[int]) -> Iterator[Operation]:
@@ -218,7 +238,7 @@ def machines(draw: st.DrawFn, *, skew: bool = True) -> Machine:
         module_load_ns=draw(st.sampled_from((0, 0, 30_000))),
         nested_loading=draw(st.booleans()),
         concurrency=draw(st.sampled_from((1, 2, 128))),
-        start_spacing_ns=draw(st.sampled_from((0, 1, 300))),
+        start_spacing_ns=draw(st.sampled_from((1, 1, 300, 0))),
         queue_depth=draw(st.sampled_from((1, 3, 1024))),
         skew_ns=draw(st.sampled_from((0, 0, 2_000, 60_000))) if skew else 0,
         outer_records=draw(st.booleans()),
@@ -227,14 +247,16 @@ def machines(draw: st.DrawFn, *, skew: bool = True) -> Machine:
 
 
 @st.composite
-def processes(draw: st.DrawFn, *, whole_graphs: bool = True) -> list[Process]:
+def processes(
+    draw: st.DrawFn, *, whole_graphs: bool = True, graphs: bool | None = None, ranges: bool = True
+) -> list[Process]:
     """One or two processes of one or two threads, on one or two GPUs, with the same correlation ids."""
     result = []
-    for pid in draw(st.sampled_from(((4242,), (4242, 5151)))):
+    for pid in draw(st.sampled_from(((4242,), (4242,), (4242, 5151)))):
         gpus = draw(st.sampled_from(((0,), (0, 1), (1,))))
         threads = [
-            draw(programs(thread=thread, devices=len(gpus), whole_graphs=whole_graphs))
-            for thread in range(draw(st.integers(1, 2)))
+            draw(programs(thread=thread, devices=len(gpus), whole_graphs=whole_graphs, graphs=graphs, ranges=ranges))
+            for thread in range(draw(st.sampled_from((1, 1, 2))))
         ]
         result.append(Process(threads, pid, gpus))
     return result
@@ -242,26 +264,38 @@ def processes(draw: st.DrawFn, *, whole_graphs: bool = True) -> list[Process]:
 
 @dataclass(frozen=True)
 class Simulated:
-    """A run, and the export generation to write it in."""
+    """A run, how it came about, and the export generation to write it in."""
 
-    run: Run
+    processes: list[Process]
+    machine: Machine
+    seed: int
+    lost: int
+    """Every so-manieth call is missing from the record; 0: none."""
     generation: str
+
+    @cached_property
+    def run(self) -> Run:
+        """The recorded run."""
+        run = simulate(self.processes, self.machine, self.seed)
+        return run.losing(lambda call: call.correlation % self.lost == 0) if self.lost else run
 
 
 @st.composite
-def simulated(draw: st.DrawFn, *, lost_calls: bool = True, skew: bool = True) -> Simulated:
-    """A run with at least one work on a device, of which each device's order in time is certain."""
+def simulated(draw: st.DrawFn, *, graphs: bool | None = None, ranges: bool = True) -> Simulated:
+    """A run of which each device's order in time is certain."""
     generation = draw(st.sampled_from(GENERATIONS))
-    given_processes = draw(processes(whole_graphs=generation != "old"))
-    run = simulate(given_processes, draw(machines(skew=skew)), draw(st.integers(0, 3)))
-    if lost_calls and draw(st.sampled_from((False, False, True))):
-        modulus = draw(st.integers(2, 6))
-        run = run.losing(lambda call: call.correlation % modulus == 0)
-    assume(run.works)
+    case = Simulated(
+        processes=draw(processes(whole_graphs=generation != "old", graphs=graphs, ranges=ranges)),
+        machine=draw(machines()),
+        seed=draw(st.integers(0, 3)),
+        lost=draw(st.sampled_from((0, 0, 0, 2, 3, 5))),
+        generation=generation,
+    )
+    run = case.run
     # Works that start and end together, launched at the same time, stand in no order: whose gap it was is open.
     places = Counter(
         (work.gpu, work.start, work.end, None if run.launch_call(work) is None else work.call) for work in run.works
     )
     orphans = {place[:3] for place in places if place[3] is None}
     assume(not any(number > 1 or (place[3] and place[:3] in orphans) for place, number in places.items()))
-    return Simulated(run, generation)
+    return case
