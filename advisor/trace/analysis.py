@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from advisor.trace.causes import FUSIBLE, LAUNCH_GAP, Cause
+from advisor.trace.samples import graph_samples
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -208,6 +209,7 @@ class Analysis:
     def to_dict(self) -> dict[str, Any]:
         """The analysis as `advisor.analysis/1`: what `advisor analyze --json` writes."""
         trace = self.trace
+        place = {figures.name: index for index, figures in enumerate(self.kernel_figures)}
         return {
             "schema": SCHEMA,
             "source": {
@@ -226,6 +228,7 @@ class Analysis:
             ],
             "kernels": [_with_keys(asdict(figures)) for figures in self.kernel_figures],
             "graphs": [_with_keys(asdict(figures)) for figures in self.graph_figures],
+            "samples": [samples.to_dict(place) for samples in graph_samples(self)],
             "candidates": [],
             "findings": [],
         }
