@@ -248,21 +248,22 @@ TORCH_RELU = _torch_elementwise(
 TORCH_ADD = _torch_elementwise("at::native::CUDAFunctor_add<float>", 2)
 
 
-def sync_bound_loop(steps: int = 160) -> Iterator[Operation]:
-    """A loop that reads a value back after every few kernels: the GPU waits for the host to wake up."""
+def sync_bound_loop(steps: int = 40, rounds: int = 4) -> Iterator[Operation]:
+    """Steps of a few rounds, each of which reads a value back to decide: the GPU waits for the host to wake up."""
     yield Call("cudaMalloc_v3020", CallKind.MEMORY, 80_000)
     for _ in range(steps):
         yield Push("step")
-        yield Launch(TORCH_GEMM, 18_000, MAIN)
-        yield Host(3_000)
-        yield Launch(TORCH_ADD, 2_100, MAIN)
-        yield Host(3_000)
-        yield Launch(TORCH_RELU, 2_000, MAIN)
-        yield Host(3_000)
-        yield Launch(TORCH_REDUCE, 6_400, MAIN)
-        yield Copy(1_300, MAIN, direction="DtoH", size=4)
-        yield Synchronize(MAIN)
-        yield Host(2_500)
+        for _ in range(rounds):
+            yield Launch(TORCH_GEMM, 18_000, MAIN)
+            yield Host(3_000)
+            yield Launch(TORCH_ADD, 2_100, MAIN)
+            yield Host(3_000)
+            yield Launch(TORCH_RELU, 2_000, MAIN)
+            yield Host(3_000)
+            yield Launch(TORCH_REDUCE, 6_400, MAIN)
+            yield Copy(1_300, MAIN, direction="DtoH", size=4)
+            yield Synchronize(MAIN)
+            yield Host(2_500)
         yield Pop()
 
 

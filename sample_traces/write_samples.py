@@ -25,9 +25,9 @@ _SHOWS = {
         "launches would gain next to nothing."
     ),
     "sync_bound_loop": (
-        "Four kernels, then a value is read back with a blocking synchronisation, 160 times. NVTX range `step`. The "
-        "GPU mostly waits inside the synchronising call, for the host to wake up: fusion does not help much, reading "
-        "back less often does."
+        "Four kernels, then a value is read back with a blocking synchronisation, four times in each of 40 steps. NVTX "
+        "range `step`. The GPU mostly waits inside the synchronising call, for the host to wake up: fusion does not "
+        "help much, reading back less often does."
     ),
     "cuda_graph_replay": (
         "A decode step captured once as a CUDA graph (24 kernels and 3 memsets on two streams) and replayed 40 times, "

@@ -116,7 +116,7 @@ def _works(streams: st.SearchStrategy[Stream]) -> st.SearchStrategy[Operation]:
 @st.composite
 def _calls(draw: st.DrawFn) -> Call:
     def call(inner: Call | None) -> Call:
-        kind = draw(st.sampled_from((CallKind.MEMORY, CallKind.MODULE, CallKind.API, CallKind.API, CallKind.SYNC)))
+        kind = draw(st.sampled_from((CallKind.MEMORY, CallKind.MEMORY, CallKind.MODULE, CallKind.API, CallKind.SYNC)))
         ns = draw(SHORT)
         overhead = draw(st.sampled_from((0, 0, ns // 4)))
         return Call(draw(st.sampled_from(CALLS[kind])), kind, ns, overhead, inner)
@@ -131,6 +131,7 @@ def _host_operations(streams: st.SearchStrategy[Stream], devices: int) -> st.Sea
         _works(streams),
         _works(streams),
         st.builds(Copy, DURATIONS, streams, st.just(True), overhead_ns=st.sampled_from((0, 500))),
+        _calls(),
         _calls(),
         st.builds(Synchronize, streams | st.integers(0, devices - 1), st.none() | SHORT),
         st.builds(RecordEvent, events, streams),

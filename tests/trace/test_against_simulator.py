@@ -33,6 +33,7 @@ from sample_traces.operations import (
 )
 from sample_traces.programs import SAMPLES
 from sample_traces.simulator import Jitter, Machine, Process, simulate
+from sample_traces.trace import to_trace
 from sample_traces.truth import CAUSES, explain
 from tests.simulated_programs import machines, programs, simulated
 
@@ -332,3 +333,12 @@ def test_a_gap_is_cut_as_defined(between: list[Operation], second: Operation, ca
     before = analysed(simulate([*warm, A], Machine(module_load_ns=0)))["totals"]["causes"]
     totals = analysed(run)["totals"]["causes"]
     assert present({str(cause): ns - before[cause] for cause, ns in totals.items()}) == causes
+
+
+@given(simulated())
+@some
+def test_a_run_can_be_analysed_without_a_file(case: Simulated) -> None:
+    in_memory = advisor.analyze(to_trace(case.run)).to_dict()
+    from_file = analysed(case.run, "3.24")
+    assert said(in_memory) == said(from_file)
+    assert as_multiset(map(same_figures, in_memory["graphs"])) == as_multiset(map(same_figures, from_file["graphs"]))
