@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from advisor.trace.graphs import Runs
     from advisor.trace.instances import Instances
     from advisor.trace.launches import Launches
     from advisor.trace.regions import Regions
@@ -155,6 +156,8 @@ class Evidence:
     regions: Regions
     instances: Instances
     """One row for each of the regions."""
+    runs: Runs
+    """Which works and which executions each graph's medians are over; where there are no regions, one run of all."""
 
 
 @dataclass(frozen=True)

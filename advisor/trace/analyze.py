@@ -19,7 +19,7 @@ from advisor.trace.analysis import (
     launch_gap,
 )
 from advisor.trace.causes import DISPATCH_LIMIT_NS, Cause, ThreadActivity, split
-from advisor.trace.graphs import graph_figures
+from advisor.trace.graphs import Runs, graph_figures
 from advisor.trace.instances import measure_instances
 from advisor.trace.kernel_classes import op_classes
 from advisor.trace.launches import join
@@ -87,7 +87,10 @@ def analyze(
     instances = measure_instances(trace, launches, timeline, activity, regions)
 
     totals = _totals(trace, launches, timeline, parts, threshold)
-    graphs = graph_figures(regions, instances, threshold) or (_whole_trace(launches, totals, threshold),)
+    if len(regions):
+        graphs, runs = graph_figures(regions, instances, threshold)
+    else:
+        graphs, runs = (_whole_trace(launches, totals, threshold),), _one_run(trace)
     return Analysis(
         trace=trace,
         threshold=threshold,
@@ -96,7 +99,7 @@ def analyze(
         device_figures=_device_figures(trace, timeline, places, parts),
         kernel_figures=_kernel_figures(trace, launches, timeline, places, parts, threshold),
         graph_figures=graphs,
-        evidence=Evidence(launches, timeline, places, parts, regions, instances),
+        evidence=Evidence(launches, timeline, places, parts, regions, instances, runs),
         verdict=verdict(totals.causes, totals.busy_ns, totals.gap_ratio, threshold),
     )
 
@@ -172,6 +175,10 @@ def _whole_trace(launches: Launches, totals: Totals, threshold: float) -> GraphF
         verdict=verdict(totals.causes, totals.busy_ns, totals.gap_ratio, threshold),
         causes=totals.causes,
     )
+
+
+def _one_run(trace: Trace) -> Runs:
+    return Runs(np.zeros(len(trace.works), np.int32), np.zeros(1, np.intp), np.ones(1, np.bool_))
 
 
 def _device_figures(

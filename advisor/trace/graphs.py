@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,13 +17,29 @@ if TYPE_CHECKING:
     from advisor.trace.instances import Instances
     from advisor.trace.regions import Regions
 
-__all__ = ["graph_figures"]
+__all__ = ["Runs", "graph_figures"]
 
 
-def graph_figures(regions: Regions, instances: Instances, threshold: float) -> tuple[GraphFigures, ...]:
-    """The figures of each graph, the largest total fusible gap first."""
-    if not len(instances):
-        return ()
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """The executions that the figures of graphs are medians over."""
+
+    of_work: NDArray[np.int32]
+    """Shape (works,): the number of each work's run; -1: none."""
+    graph: NDArray[np.intp]
+    """Shape (runs,): each run's graph, an index into `Analysis.graph_figures`."""
+    measured: NDArray[np.bool_]
+    """Shape (runs,): it counts in the medians (no warm-up, unless its graph has nothing else)."""
+
+
+def graph_figures(regions: Regions, instances: Instances, threshold: float) -> tuple[tuple[GraphFigures, ...], Runs]:
+    """The figures of each graph, the largest total fusible gap first, and the runs behind them.
+
+    Args:
+        regions: At least one.
+        instances: One row for each of the regions.
+        threshold: Graphs with a gap ratio over it are flagged.
+    """
     pairs = np.stack([instances.name.astype(np.uint64), instances.sequence])
     _, graph = np.unique(pairs, axis=1, return_inverse=True)
     graph = graph.reshape(-1)
@@ -51,7 +68,8 @@ def graph_figures(regions: Regions, instances: Instances, threshold: float) -> t
 
     figures = []
     variants: dict[int, int] = {}
-    for index in np.lexsort((-total, -total_fusible)):
+    order = np.lexsort((-total, -total_fusible))
+    for index in order:
         variant = variants.setdefault(int(name[index]), 0)
         variants[int(name[index])] += 1
         mine = {cause: round(float(causes[index, cause])) for cause in Cause}
@@ -80,7 +98,9 @@ def graph_figures(regions: Regions, instances: Instances, threshold: float) -> t
                 causes=mine,
             )
         )
-    return tuple(figures)
+    place = np.empty(count, np.intp)
+    place[order] = np.arange(count)
+    return tuple(figures), Runs(regions.of_work, place[graph], measured)
 
 
 def _quantiles(
