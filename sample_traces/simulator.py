@@ -115,7 +115,10 @@ class Machine:
 
 @dataclass(frozen=True, slots=True)
 class Process:
-    """A process: one program per host thread, and the physical GPU behind each CUDA ordinal."""
+    """A process: one program per host thread, and the physical GPU behind each CUDA ordinal.
+
+    A program that is a generator runs once; give a list to simulate it again.
+    """
 
     threads: Sequence[Program]
     pid: int = 4242

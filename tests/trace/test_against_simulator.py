@@ -323,6 +323,13 @@ A = Launch("a", 1_000)  # its call takes 4,000 ns, and it starts 5,500 ns after 
         ),
         pytest.param([Launch("a", 50_000)], A, {"launch": 3_000, "turnaround": 900}, id="turnaround"),
         pytest.param(
+            # The third call ends in the nanosecond in which the second kernel ends: it counts as queued.
+            [Launch("a", 2_500)],
+            A,
+            {"launch": 3_000, "turnaround": 1_500},
+            id="turnaround, at its border",
+        ),
+        pytest.param(
             [Host(10_000)], Launch("b", 1_000), {"dispatch": 7_500, "module": 4_000, "launch": 1_500}, id="first launch"
         ),
     ],
