@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from advisor.cli.analyze import analyze
+from advisor.cli.doctor import doctor
 from advisor.cli.fuse import fuse
 from advisor.cli.gate import gate
 from advisor.cli.schema import schema
@@ -30,6 +31,7 @@ app = typer.Typer(
 app.command()(analyze)
 app.command()(fuse)
 app.command()(gate)
+app.command()(doctor)
 app.command()(schema)
 
 
