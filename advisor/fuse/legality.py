@@ -1,0 +1,147 @@
+"""What can make a fusion wrong. Each check returns None, or the reason for people to read."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+import onnx
+import onnx_ir as ir
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from advisor.fuse.pattern import Match
+    from advisor.fuse.scope import Dims
+
+__all__ = [
+    "FLOATS",
+    "added_dimensions",
+    "constant_axes",
+    "first",
+    "kept_values",
+    "label",
+    "missing_operator",
+    "not_of_types",
+    "old_operators",
+    "overridable_constants",
+    "quantised",
+    "unknown_shape",
+]
+
+FLOATS = frozenset({ir.DataType.FLOAT, ir.DataType.FLOAT16, ir.DataType.BFLOAT16, ir.DataType.DOUBLE})
+BROADCASTING_OPSET = 7
+"""Before it, Add, Mul and others broadcast by attributes."""
+
+
+def first(*reasons: str | None) -> str | None:
+    """The first reason there is."""
+    return next((reason for reason in reasons if reason is not None), None)
+
+
+def label(node: ir.Node) -> str:
+    """A node in a sentence: its operator and its name or, if it has none, what it computes."""
+    return f"{node.op_type} '{node.name or (node.outputs[0].name if node.outputs else '')}'"
+
+
+def old_operators(match: Match) -> str | None:
+    """Operator sets so old that element-wise operators have another meaning."""
+    if match.scope.opset < BROADCASTING_OPSET:
+        return f"the model has opset {match.scope.opset}, where operators broadcast differently"
+    return None
+
+
+def kept_values(match: Match) -> str | None:
+    """A value inside of the match that something outside needs: it must not be fused away."""
+    inside = set(match.nodes)
+    for node in match.nodes:
+        for value in node.outputs:
+            if value is match.output:
+                continue
+            if value.is_graph_output():
+                return f"the intermediate value '{value.name}' is an output of its graph"
+            for user, _ in value.uses():
+                if user in inside:
+                    continue
+                if user.graph is not match.scope.graph:
+                    return f"the intermediate value '{value.name}' is captured by a body that holds {label(user)}"
+                return f"the intermediate value '{value.name}' is also used by {label(user)}"
+    return None
+
+
+def overridable_constants(match: Match) -> str | None:
+    """A constant that is only a default: an initialiser that is a graph input too."""
+    for value in match.scalars:
+        if match.scope.overridable(value):
+            return f"the initialiser '{value.name}' is also a graph input: a caller may replace its value"
+    return None
+
+
+def added_dimensions(match: Match, name: str = "x") -> str | None:
+    """Constants of one element whose shape ([1], [1, 1], …) may give the result more dimensions than NAME has."""
+    for value in match.scalars:
+        tensor = match.scope.default(value)
+        assert tensor is not None, "scalars of a match are constants"
+        rank = match.scope.rank(match[name])
+        constant = f"the constant '{value.name}' has shape {list(tensor.shape)}"
+        if len(tensor.shape) > 0 and rank is None:
+            return f"{constant}, and the rank of '{match[name].name}' is not certain"
+        if len(tensor.shape) > (rank or 0):
+            return f"{constant} and adds dimensions to '{match[name].name}'"
+    return None
+
+
+def not_of_types(match: Match, name: str, allowed: Iterable[ir.DataType]) -> str | None:
+    """An element type that the fused operator is not meant for."""
+    dtype = match.scope.dtype(match[name])
+    if dtype is None:
+        return f"the element type of '{match[name].name}' is not certain"
+    return None if dtype in allowed else f"'{match[name].name}' is {dtype.name.lower()}"
+
+
+def quantised(match: Match, inputs: Iterable[str]) -> str | None:
+    """A place between DequantizeLinear and QuantizeLinear, where ONNX Runtime has quantised kernels for the parts."""
+    producers = [match[name].producer() for name in inputs if name in match.values]
+    if not any(node is not None and node.op_type == "DequantizeLinear" for node in producers):
+        return None
+    if any(user.op_type == "QuantizeLinear" for user, _ in match.output.uses()):
+        return "it lies between DequantizeLinear and QuantizeLinear: its parts run quantised"
+    return None
+
+
+def unknown_shape(match: Match, name: str) -> str | None:
+    """A rank that does not follow from inputs and weights (a shape that the model merely declares may be stale)."""
+    if match.scope.shape(match[name]) is None:
+        return f"the rank of '{match[name].name}' does not follow from the model's inputs"
+    return None
+
+
+def constant_axes(match: Match, node: ir.Node) -> tuple[int, ...] | str:
+    """The axes of a reduction, attribute or constant input, as the model writes them; or why they are not certain."""
+    if len(node.inputs) > 1 and node.inputs[1] is not None:
+        axes = match.scope.constant(node.inputs[1])
+        if axes is None:
+            return f"the axes of {label(node)} are known at run time only"
+        return tuple(int(axis) for axis in axes.reshape(-1))
+    given = match.attribute(node, "axes")
+    if given is None:
+        return f"{label(node)} reduces over all axes"
+    return tuple(int(axis) for axis in given)
+
+
+def missing_operator(op_type: str, opset: int) -> str | None:
+    """A standard operator that the model's opset does not have yet."""
+    since = _first_opset(op_type)
+    return f"{op_type} needs opset {since}, and the model has opset {opset}" if since > opset else None
+
+
+@cache
+def _first_opset(op_type: str) -> int:
+    """The opset that brought a standard operator; 0 for an operator of ONNX Runtime's own."""
+    versions = [known.since_version for known in onnx.defs.get_all_schemas_with_history() if known.name == op_type]
+    return min(versions) if onnx.defs.has(op_type) else 0
+
+
+def dims_text(dims: Dims | None) -> str:
+    """A shape for people: `[?, 128, 768]`."""
+    return "[…]" if dims is None else f"[{', '.join('?' if dim is None else str(dim) for dim in dims)}]"

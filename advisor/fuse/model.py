@@ -1,0 +1,233 @@
+"""An ONNX model in memory: read, copied, written, handed to ONNX Runtime.
+
+Weights in external data files stay on disk until someone reads them.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import onnx
+import onnx_ir as ir
+
+from advisor.errors import BadInput
+from advisor.output import staged
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["clone", "count_nodes", "load", "opset", "runnable", "save"]
+
+INLINE_LIMIT = 1_900_000_000
+"""Bytes of weights that a model file holds itself; protobuf ends at 2 GiB, and the graph needs some of it."""
+EXTERNAL_THRESHOLD = 256
+"""Smaller tensors stay in the model file even when the others go to a data file, as in onnx and onnx-ir."""
+SOURCE = "advisor.source"
+"""Key of a graph's `meta` store: the file that the model was read from. Never written into a model."""
+
+
+def load(path: Path) -> ir.Model:
+    """Read the model in PATH.
+
+    Nodes of one graph that have the same name get a number behind it: names of nodes mean nothing, but ONNX Runtime
+    refuses a model where they are not unique.
+
+    Raises:
+        BadInput: The file cannot be read, is no ONNX model, or needs a data file that is missing, too short, or outside
+            of the model's folder.
+    """
+    proto = _read(path)
+    if not proto.opset_import or not proto.HasField("graph") or not proto.graph.output:
+        raise BadInput(f"{path} is not an ONNX model (no graph with outputs in it)")
+    if _has_sparse_weights(proto.graph):
+        raise BadInput(f"{path} holds sparse initialisers, which cannot be rewritten: store them as dense ones")
+    try:
+        model = ir.from_proto(proto)
+    except Exception as error:  # onnx-ir wraps whatever went wrong in its own exceptions
+        raise BadInput(f"{path} is not a valid ONNX model: {_innermost(error)}") from None
+    folder = path.resolve().parent
+    for tensor in _weights(model):
+        if isinstance(tensor, ir.ExternalTensor):
+            _locate(tensor, path, folder)
+    for node, attribute in list(_constants(model)):
+        tensor = attribute.as_tensor()
+        if isinstance(tensor, ir.ExternalTensor):
+            # Read now: onnx-ir moves initialisers between memory and data files, but not these few, small tensors.
+            _locate(tensor, path, folder)
+            node.attributes.add(ir.AttrTensor(attribute.name, ir.Tensor(tensor.numpy().copy(), dtype=tensor.dtype)))
+    _number_equal_names(model)
+    model.graph.meta[SOURCE] = path.resolve()
+    return model
+
+
+def clone(model: ir.Model) -> ir.Model:
+    """A copy that may be changed freely; the tensors, which nobody changes, are shared."""
+    return model.clone()
+
+
+def save(model: ir.Model, path: Path) -> tuple[Path, ...]:
+    """Write MODEL to PATH, whole or not at all, and return the files written.
+
+    Weights go to PATH.data beside it where the model came with external data or is too large for one file.
+
+    Raises:
+        BadInput: PATH cannot be written, or would replace a file that the model was read from.
+    """
+    data = path.with_name(f"{path.name}.data")
+    external = [tensor for tensor in _weights(model) if isinstance(tensor, ir.ExternalTensor)]
+    sources = {Path(tensor.path).resolve() for tensor in external}
+    if SOURCE in model.graph.meta:
+        sources.add(model.graph.meta[SOURCE])
+    for target in (path, data):
+        if target.resolve() in sources:
+            raise BadInput(f"{target} belongs to the model that was read: write to another file")
+    if not external and _bytes(model) <= INLINE_LIMIT:
+        with staged(path) as part:
+            part.write_bytes(ir.to_proto(model).SerializeToString())
+        return (path,)
+    # The data file is moved into place first: the model then never points at weights that are not there.
+    with staged(path) as part, staged(data) as data_part:
+        written = _with_external_weights(model, data_part, data.name)
+        part.write_bytes(ir.to_proto(written).SerializeToString())
+    return path, data
+
+
+@contextmanager
+def runnable(model: ir.Model) -> Iterator[bytes | Path]:
+    """What `onnxruntime.InferenceSession` takes: the model's bytes, or, where it is too large, a path.
+
+    The path lies in a temporary folder that is removed when the block ends; a session made in the block stays usable.
+    """
+    if _bytes(model) <= INLINE_LIMIT:
+        yield ir.to_proto(_in_memory(model)).SerializeToString()
+        return
+    with tempfile.TemporaryDirectory(prefix="advisor-") as folder:
+        path = Path(folder, "model.onnx")
+        data = Path(folder, "model.data")
+        path.write_bytes(ir.to_proto(_with_external_weights(model, data, data.name)).SerializeToString())
+        yield path
+
+
+def count_nodes(model: ir.Model) -> int:
+    """Operators in MODEL, those in bodies of If, Loop and Scan and in local functions included, constants not."""
+    graphs = [model.graph, *(function.graph for function in model.functions.values())]
+    return sum(node.op_type != "Constant" for graph in graphs for node in graph.all_nodes())
+
+
+def opset(model: ir.Model) -> int:
+    """Version of the standard operator set that MODEL imports; 0 where it uses none."""
+    return model.opset_imports.get("", 0)
+
+
+def _read(path: Path) -> onnx.ModelProto:
+    if path.is_dir():
+        raise BadInput(f"{path} is a directory: name an ONNX file")
+    try:
+        with path.open("rb") as file:
+            head = file.read(64)
+        proto: onnx.ModelProto = onnx.load(path, load_external_data=False)
+    except FileNotFoundError:
+        raise BadInput(f"{path}: no such file") from None
+    except OSError as error:
+        raise BadInput(f"cannot read {path}: {error.strerror}") from None
+    except Exception:  # protobuf's decoders and the text formats' parsers have an error each
+        if head.startswith(b"version https://git-lfs"):
+            raise BadInput(f"{path} is a Git LFS pointer, not the model: fetch it with git lfs pull") from None
+        raise BadInput(f"{path} is not an ONNX model, or is cut off") from None
+    return proto
+
+
+def _has_sparse_weights(graph: onnx.GraphProto) -> bool:
+    """Whether GRAPH or a body in it has sparse initialisers, which onnx-ir would drop."""
+    bodies = (body for node in graph.node for attribute in node.attribute for body in (attribute.g, *attribute.graphs))
+    return len(graph.sparse_initializer) > 0 or any(_has_sparse_weights(body) for body in bodies if body.node)
+
+
+def _innermost(error: BaseException) -> str:
+    """First line of the error that others were raised from."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+
+
+def _locate(tensor: ir.ExternalTensor, model: Path, folder: Path) -> None:
+    """Bind TENSOR to FOLDER, and raise BadInput unless its bytes lie in a file there or below, links followed."""
+    tensor.base_dir = folder
+    target = Path(folder, tensor.location).resolve()
+    if not target.is_relative_to(folder):
+        raise BadInput(f"{model} keeps weights in {tensor.location}, outside of its folder: copy both into one folder")
+    try:
+        status = target.stat()
+    except OSError:
+        raise BadInput(f"{model} keeps weights in {tensor.location}, which is not beside it") from None
+    if not target.is_file():
+        raise BadInput(f"{model} keeps weights in {tensor.location}, which is no file")
+    if status.st_size < (tensor.offset or 0) + (tensor.length or tensor.nbytes):
+        raise BadInput(f"{model} keeps weights in {tensor.location}, which is shorter than they are: it is cut off")
+    if status.st_nlink > 1:  # onnx-ir takes it for an attack when it reads the weights
+        raise BadInput(f"{model} keeps weights in {tensor.location}, a file with several hard links: copy it")
+
+
+def _number_equal_names(model: ir.Model) -> None:
+    for graph in _graphs(model):
+        taken = {node.name for node in graph}
+        seen: set[str] = set()
+        for node in graph:
+            if node.name and node.name in seen:
+                numbered = (f"{node.name}_{number}" for number in count(2))
+                node.name = next(name for name in numbered if name not in taken)
+                taken.add(node.name)
+            seen.add(node.name or "")
+
+
+def _graphs(model: ir.Model) -> Iterator[ir.Graph]:
+    """Every graph: the main one, bodies, and the same of local functions."""
+    for graph in (model.graph, *(function.graph for function in model.functions.values())):
+        yield graph
+        yield from graph.subgraphs()
+
+
+def _weights(model: ir.Model) -> Iterator[ir.TensorProtocol]:
+    """The tensors of every initialiser."""
+    for graph in _graphs(model):
+        yield from (value.const_value for value in graph.initializers.values() if value.const_value is not None)
+
+
+def _constants(model: ir.Model) -> Iterator[tuple[ir.Node, ir.Attr]]:
+    """Every node that holds a tensor as an attribute, with the attribute."""
+    for graph in _graphs(model):
+        for node in graph:
+            for attribute in node.attributes.values():
+                if attribute.type is ir.AttributeType.TENSOR and not attribute.is_ref():
+                    yield node, attribute
+
+
+def _bytes(model: ir.Model) -> int:
+    """Bytes of all tensors that MODEL stores."""
+    weights = sum(tensor.nbytes for tensor in _weights(model))
+    return weights + sum(attribute.as_tensor().nbytes for _, attribute in _constants(model))
+
+
+def _in_memory(model: ir.Model) -> ir.Model:
+    """MODEL, or a copy in which nothing lies in a data file."""
+    if not any(isinstance(tensor, ir.ExternalTensor) for tensor in _weights(model)):
+        return model
+    return ir.external_data.load_to_model(clone(model))
+
+
+def _with_external_weights(model: ir.Model, data: Path, name: str) -> ir.Model:
+    """A copy of MODEL whose larger weights were written to DATA and are said to lie in a file called NAME."""
+    copy = clone(model)
+    ir.external_data.unload_from_model(copy, data.parent, data.name, size_threshold_bytes=EXTERNAL_THRESHOLD)
+    for graph in copy.graphs():
+        for value in graph.initializers.values():
+            tensor = value.const_value
+            if isinstance(tensor, ir.ExternalTensor):
+                value.const_value = ir.ExternalTensor(
+                    name, tensor.offset, tensor.length, tensor.dtype, shape=tensor.shape, name=tensor.name
+                )
+    return copy

@@ -1,0 +1,293 @@
+"""A model rewritten by rules: a place where a pattern is found is fused, or reported with the reason why not."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+import onnx_ir as ir
+from onnx_ir.passes.common import InlinePass
+
+from advisor.fuse import legality
+from advisor.fuse.kernel_support import missing_kernel
+from advisor.fuse.model import opset
+from advisor.fuse.pattern import find, roots
+from advisor.fuse.rule import New
+from advisor.fuse.rules import RULES
+from advisor.fuse.scope import OVERRIDABLE_SINCE, Known, Scope, infer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from numpy.typing import NDArray
+
+    from advisor.fuse.pattern import Match
+    from advisor.fuse.rule import Family, Rule
+
+__all__ = ["Site", "rewrite"]
+
+PASSIVE = frozenset({"Cast", "Constant", "Identity"})
+"""Operators that are taken out with the last node that needed them."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """One place in a model where a rule's pattern was found.
+
+    Attributes:
+        rule: Id of the rule.
+        family: Of the rule.
+        nodes: Names of the nodes that the pattern covers, first to last; for a node without a name, or with one that
+            others have too, its operator and what it computes.
+        value: Name of the value that they compute; a fused node's output keeps it.
+        status: `applied`; `illegal`, the fusion would not compute the same; `unsupported`, it could not run.
+        reason: Why it was not applied, for people to read; empty otherwise.
+    """
+
+    rule: str
+    family: Family
+    nodes: tuple[str, ...]
+    value: str
+    status: Literal["applied", "illegal", "unsupported"]
+    reason: str
+
+
+def rewrite(model: ir.Model, rules: Sequence[Rule] = RULES, *, provider: str) -> tuple[Site, ...]:
+    """Apply RULES to MODEL, in place and until none applies any more, and say where and where not.
+
+    Bodies of If, Loop and Scan are rewritten too, each by itself. Calls of local functions are first replaced by the
+    functions' bodies, as ONNX Runtime does when it loads a model.
+
+    Args:
+        model: Changed; give a clone to keep the original. Inputs, outputs and their names stay.
+        rules: The earlier ones win where two fit.
+        provider: Execution provider that will run the model, as ONNX Runtime names it.
+    """
+    _inline_functions(model)
+    writer = _Writer(model, infer(model))
+    by_root: dict[str, list[Rule]] = {}
+    for rule in rules:
+        for op_type in set[str]().union(*(roots(pattern) for pattern in rule.patterns)):
+            by_root.setdefault(op_type, []).append(rule)
+
+    applied: list[Site] = []
+    while True:
+        refused: list[Site] = []
+        before = len(applied)
+        for graph in list(model.graphs()):
+            scope = Scope(graph, opset(model), model.ir_version, provider, writer.known)
+            for node in reversed(list(graph)):  # backwards: the largest pattern has the last root
+                for rule in by_root.get(node.op_type, ()):
+                    if node.graph is not graph:
+                        break
+                    site = _apply(rule, node, scope, writer)
+                    if site is not None:
+                        (applied if site.status == "applied" else refused).append(site)
+        if len(applied) == before:
+            return (*applied, *_largest(refused))
+
+
+def _apply(rule: Rule, node: ir.Node, scope: Scope, writer: _Writer) -> Site | None:
+    """Fuse what RULE finds at NODE; None if it finds nothing, or what it would write is there already."""
+    refused: Site | None = None
+    for match in chain.from_iterable(find(pattern, node, scope) for pattern in rule.patterns):
+        status, outcome = _judge(rule, match)
+        if outcome is None:
+            continue
+        names = tuple(writer.name_of(node) for node in reversed(match.nodes))
+        value = match.output.name or ""
+        if isinstance(outcome, New):
+            writer.replace(match, outcome)
+            return Site(rule.id, rule.family, names, value, "applied", "")
+        refused = refused or Site(rule.id, rule.family, names, value, status, outcome)
+    return refused
+
+
+def _judge(rule: Rule, match: Match) -> tuple[Literal["illegal", "unsupported"], New | str | None]:
+    """What to write in the place of MATCH, or why not; None if nothing would be gained."""
+    if (reason := legality.old_operators(match)) is not None:
+        return "unsupported", reason
+    reason = legality.first(legality.kept_values(match), legality.overridable_constants(match), rule.check(match))
+    if reason is not None:
+        return "illegal", reason
+    present = Counter(node.op_type for node in match.nodes)
+    for new in rule.rewrite(match):
+        nodes = list(_nodes(new))
+        if Counter(node.op_type for node in nodes) == present:
+            return "illegal", None
+        reason = legality.first(*(_missing(node, match.scope) for node in nodes))
+        if reason is None:
+            return "illegal", new
+    return "unsupported", reason
+
+
+def _nodes(new: New) -> Iterator[New]:
+    """NEW and the new nodes under it."""
+    yield new
+    for source in new.inputs:
+        if isinstance(source, New):
+            yield from _nodes(source)
+
+
+def _missing(new: New, scope: Scope) -> str | None:
+    """Why ONNX Runtime could not run NEW."""
+    if not new.domain and (reason := legality.missing_operator(new.op_type, scope.opset)) is not None:
+        return reason
+    dtypes: list[ir.DataType | None] = []
+    for source in new.inputs:
+        dtype = None if source is None else _dtype(source, scope)
+        if source is not None and dtype is None:
+            return "the element types are not certain"
+        dtypes.append(dtype)
+    attributes = tuple((name, tuple(v) if isinstance(v, list) else v) for name, v in sorted(new.attributes.items()))
+    return missing_kernel(scope.provider, new.domain, new.op_type, scope.opset, tuple(dtypes), attributes)
+
+
+def _dtype(source: New | ir.Value | NDArray[Any], scope: Scope) -> ir.DataType | None:
+    """Element type of an input of a new node; new nodes give what their first input is."""
+    if isinstance(source, ir.Value):
+        return scope.dtype(source)
+    if isinstance(source, np.ndarray):
+        return ir.DataType.from_numpy(source.dtype)
+    first = source.inputs[0]
+    return None if first is None else _dtype(first, scope)
+
+
+def _largest(sites: Iterable[Site]) -> list[Site]:
+    """SITES without those that lie inside of another one."""
+    kept: list[Site] = []
+    for site in sorted(sites, key=lambda site: -len(site.nodes)):
+        if not any(set(site.nodes) <= set(other.nodes) for other in kept):
+            kept.append(site)
+    return kept
+
+
+def _inline_functions(model: ir.Model) -> None:
+    """Replace calls of local functions by their bodies, except of functions written for other opset versions."""
+
+    def same_opsets(function: ir.Function) -> bool:
+        imports = model.opset_imports
+        return all(imports.get(domain, version) == version for domain, version in function.opset_imports.items())
+
+    if model.functions:
+        InlinePass(criteria=same_opsets)(model)
+
+
+@dataclass
+class _Writer:
+    """Puts new nodes into the model under names that nothing else has.
+
+    Attributes:
+        model: What is written to.
+        known: Type and shape of values, kept up to date for those that are written.
+    """
+
+    model: ir.Model
+    known: dict[ir.Value, Known]
+    values: set[str] = field(init=False)
+    nodes: Counter[str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        graphs = list(self.model.graphs())
+        everything = (
+            value
+            for graph in graphs
+            for value in chain(graph.inputs, graph.initializers.values(), *(node.outputs for node in graph))
+        )
+        self.values = {value.name for value in everything if value.name}
+        self.nodes = Counter(node.name for graph in graphs for node in graph if node.name)
+
+    def name_of(self, node: ir.Node) -> str:
+        """The name of NODE for reports; readable and its own even where the model gives none."""
+        if node.name and self.nodes[node.name] == 1:
+            return node.name
+        return f"{node.name or node.op_type} → {next((value.name for value in node.outputs if value.name), '?')}"
+
+    def replace(self, match: Match, new: New) -> None:
+        """Put NEW in the place of MATCH's nodes; its output takes over the name, type and users of theirs."""
+        old, name = match.output, match.output.name
+        output = self._write(new, match, {})
+        output.type, output.shape, output.doc_string = old.type, old.shape, old.doc_string
+        output.metadata_props.update(old.metadata_props)
+        if old in self.known:
+            self.known[output] = self.known[old]
+        old.replace_all_uses_with(output, replace_graph_outputs=True)
+        old.name, output.name = None, name
+        self._remove(match.nodes, match.scope.graph)
+
+    def _write(self, new: New, match: Match, written: dict[int, ir.Value]) -> ir.Value:
+        """Insert the node NEW, and those that it needs, before the root of MATCH, and return its output."""
+        if id(new) in written:
+            return written[id(new)]
+        inputs: list[ir.Value | None] = []
+        for source in new.inputs:
+            if isinstance(source, New):
+                inputs.append(self._write(source, match, written))
+            elif isinstance(source, np.ndarray):
+                inputs.append(self._constant(source, new, match))
+            else:
+                inputs.append(source)
+        root = match.nodes[0]
+        node = ir.node(new.op_type, inputs, attributes=new.attributes, domain=new.domain)
+        node.name = self._unique(f"{root.name or match.output.name}/{new.op_type}", self.nodes)
+        node.metadata_props.update(root.metadata_props)
+        dtype = _dtype(new, match.scope)
+        output = node.outputs[0]
+        output.name = self._unique(f"{match.output.name}/{new.op_type}", self.values)
+        output.type = None if dtype is None else ir.TensorType(dtype)
+        self.known[output] = Known(dtype, None)
+        match.scope.graph.insert_before(root, node)
+        if new.domain:
+            self.model.opset_imports.setdefault(new.domain, 1)
+        written[id(new)] = output
+        return output
+
+    def _constant(self, array: NDArray[Any], new: New, match: Match) -> ir.Value:
+        """A new weight in the graph of MATCH."""
+        name = self._unique(f"{match.output.name}/{new.op_type}/constant", self.values)
+        tensor = ir.tensor(array, name=name)
+        value = ir.Value(name=name, type=ir.TensorType(tensor.dtype), shape=ir.Shape(array.shape))
+        if self.model.ir_version < OVERRIDABLE_SINCE:  # where every initialiser has to be a graph input too
+            node = ir.Node("", "Constant", [], [ir.AttrTensor("value", tensor)], outputs=[value])
+            node.name = self._unique(name, self.nodes)
+            match.scope.graph.insert_before(match.nodes[0], node)
+        else:
+            value.const_value = tensor
+            match.scope.graph.register_initializer(value)
+        self.known[value] = Known(tensor.dtype, array.shape)
+        return value
+
+    def _remove(self, nodes: Iterable[ir.Node], graph: ir.Graph) -> None:
+        """Take NODES out of GRAPH where nothing needs them any more, and then what only they needed."""
+        for node in nodes:
+            if node.graph is None or any(value.uses() or value.is_graph_output() for value in node.outputs):
+                continue
+            inputs = [value for value in node.inputs if value is not None]
+            graph.remove(node, safe=True)
+            for value in inputs:
+                self._remove_unused(value)
+
+    def _remove_unused(self, value: ir.Value) -> None:
+        """Take out a constant or a cast that was only there for nodes that are gone."""
+        if value.uses() or value.is_graph_output() or value.is_graph_input():
+            return
+        node, graph = value.producer(), value.graph
+        if graph is None or value.name is None:
+            return
+        if node is not None and node.op_type in PASSIVE and not node.domain:
+            self._remove([node], graph)
+        elif value.is_initializer():
+            del graph.initializers[value.name]
+
+    @staticmethod
+    def _unique(name: str, taken: set[str] | Counter[str]) -> str:
+        """NAME, with a number where something else has it, marked as taken."""
+        number, free = 1, name
+        while free in taken:
+            number += 1
+            free = f"{name}_{number}"
+        taken.update([free])
+        return free

@@ -1,0 +1,56 @@
+"""What a rule is: a pattern, a check that may fail with a reason, a rewrite."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    import onnx_ir as ir
+    from numpy.typing import NDArray
+
+    from advisor.fuse.pattern import Match, Pattern
+
+__all__ = ["Family", "New", "Rule"]
+
+Family = Literal["elementwise", "reduction", "gemm"]
+
+
+class New:
+    """A node to be: an operator on values of the model, new constants (arrays) and other new nodes."""
+
+    def __init__(
+        self,
+        op_type: str,
+        *inputs: New | ir.Value | NDArray[Any] | None,
+        domain: str = "",
+        **attributes: float | str | list[int],
+    ) -> None:
+        self.op_type = op_type
+        self.inputs = inputs
+        self.domain = domain
+        self.attributes = attributes
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One fusion.
+
+    Attributes:
+        id: Short, stable name, for example `layer-norm`.
+        family: Which of the three families of operator fusion it belongs to.
+        description: One sentence for people.
+        patterns: What to look for, the largest first.
+        check: None where the fusion is legal, else the reason why not, for people to read. Changes nothing.
+        rewrite: What may stand in the match's place, best first; the first that ONNX Runtime has kernels for is taken.
+            Changes nothing and cannot fail: whatever could go wrong is in CHECK.
+    """
+
+    id: str
+    family: Family
+    description: str
+    patterns: tuple[Pattern, ...]
+    check: Callable[[Match], str | None]
+    rewrite: Callable[[Match], Iterable[New]]

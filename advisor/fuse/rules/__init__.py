@@ -1,0 +1,19 @@
+"""Every fusion that is tried: one module each, one line here. Where two fit the same nodes the earlier one is taken."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from advisor.fuse.rules.gelu import GELU, TANH_GELU
+from advisor.fuse.rules.gemm_bias import GEMM_BIAS
+from advisor.fuse.rules.hard_swish import HARD_SWISH
+from advisor.fuse.rules.layer_norm import LAYER_NORM
+from advisor.fuse.rules.rms_norm import RMS_NORM
+from advisor.fuse.rules.silu import SILU
+
+if TYPE_CHECKING:
+    from advisor.fuse.rule import Rule
+
+__all__ = ["RULES"]
+
+RULES: tuple[Rule, ...] = (LAYER_NORM, RMS_NORM, GELU, TANH_GELU, HARD_SWISH, SILU, GEMM_BIAS)

@@ -1,0 +1,62 @@
+"""A matrix product and the bias added to it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from advisor.fuse import legality
+from advisor.fuse.pattern import Op, Var
+from advisor.fuse.rule import New, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from advisor.fuse.pattern import Match
+
+__all__ = ["GEMM_BIAS"]
+
+
+def check(match: Match) -> str | None:
+    """Gemm takes matrices only, and a bias that broadcasts to the product without growing it."""
+    reason = legality.first(
+        legality.not_of_types(match, "a", legality.FLOATS),
+        *(legality.unknown_shape(match, name) for name in ("a", "b", "bias")),
+        "its inputs are dequantised: their product runs quantised" if _dequantised(match) else None,
+    )
+    if reason is not None:
+        return reason
+    a, b, bias = (match.scope.shape(match[name]) or () for name in ("a", "b", "bias"))
+    if len(a) != 2 or len(b) != 2:
+        return f"Gemm takes matrices, and the product is of {len(a)} and {len(b)} dimensions"
+    if len(bias) > 2:
+        return f"the bias '{match['bias'].name}' has {len(bias)} dimensions: the sum is larger than the product"
+    rows, columns = a[0], b[1]
+    for size, of in zip(reversed(bias), (columns, rows), strict=False):
+        if size != 1 and (size is None or size != of):
+            return (
+                f"the bias '{match['bias'].name}' is {legality.dims_text(bias)} and the product "
+                f"{legality.dims_text((rows, columns))}: it is not certain that the bias does not make it larger"
+            )
+    if a[1] == 0 or (b[0] if a[1] is None else a[1]) in (0, None):
+        return "the dimension that the product sums over is empty or not certain"
+    return None
+
+
+def rewrite(match: Match) -> Iterator[New]:
+    """Gemm with its factors at their defaults."""
+    yield New("Gemm", match["a"], match["b"], match["bias"])
+
+
+def _dequantised(match: Match) -> bool:
+    producers = [match[name].producer() for name in ("a", "b")]
+    return any(node is not None and node.op_type == "DequantizeLinear" for node in producers)
+
+
+GEMM_BIAS = Rule(
+    id="gemm-bias",
+    family="gemm",
+    description="MatMul of two matrices and Add of a bias become Gemm",
+    patterns=(Op("Add", Op("MatMul", Var("a"), Var("b")), Var("bias")),),
+    check=check,
+    rewrite=rewrite,
+)
