@@ -19,7 +19,9 @@ BATCH = re.compile(r"batch|^(n|b|bs)$", re.IGNORECASE)
 DEFAULTS = (
     (re.compile(r"height|width|^[hw]$", re.IGNORECASE), 224),
     (re.compile(r"chan|^c$", re.IGNORECASE), 3),
-    (re.compile(r"seq|len|token|time|frame|past|^[tsl]$", re.IGNORECASE), 128),
+    # Together with the new tokens, within the shortest contexts that people use.
+    (re.compile(r"past", re.IGNORECASE), 32),
+    (re.compile(r"seq|len|token|time|frame|^[tsl]$", re.IGNORECASE), 128),
 )
 IMAGE_SIZE = 224
 SEQUENCE = 128

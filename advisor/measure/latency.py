@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from advisor.measure.statistics import Interval, Verdict, judge, median_interval
+from advisor.measure.statistics import Interval, Verdict, is_not_slower, judge, median_interval
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -58,6 +58,11 @@ class PairedLatency:
     verdict: Verdict
     rounds: int
     runs: int
+
+    @property
+    def is_not_slower(self) -> bool:
+        """Whether it is shown that the candidate loses nothing."""
+        return is_not_slower(self.ratio, self.a_a)
 
 
 def measure_pair(

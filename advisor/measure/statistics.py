@@ -14,11 +14,13 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["CONFIDENCE", "Interval", "Verdict", "judge", "median_interval"]
+__all__ = ["CONFIDENCE", "Interval", "Verdict", "is_not_slower", "judge", "median_interval"]
 
 CONFIDENCE = 0.95
 RESAMPLES = 2000
 """Resamples of a bootstrap: its limits then move by less than a tenth of the interval's width between seeds."""
+MARGIN = 0.02
+"""How far over 1 the interval of a ratio may reach that counts as shown not to be slower."""
 CELLS = 4_000_000
 """Resampled indices held in memory at one time."""
 
@@ -97,3 +99,9 @@ def judge(ratio: Interval, a_a: Interval) -> Verdict:
     if ratio.low > 1:
         return Verdict.SLOWER
     return Verdict.UNCHANGED
+
+
+def is_not_slower(ratio: Interval, a_a: Interval) -> bool:
+    """Whether it is shown that nothing was lost. Noise that would hide a loss shows nothing."""
+    verdict = judge(ratio, a_a)
+    return verdict is Verdict.FASTER or (verdict is Verdict.UNCHANGED and ratio.high <= 1 + MARGIN)

@@ -82,7 +82,7 @@ def test_one_name_has_one_size_and_sums_are_computed() -> None:
         }
     )
     assert shapes(of, dims={"past": 5, "sequence": 2}) == {"ids": (1, 2), "mask": (1, 7), "past": (1, 4, 5, 8)}
-    assert feeds(of)["odd batch"]["mask"].shape == (3, 256)
+    assert feeds(of)["odd batch"]["mask"].shape == (3, 32 + 128)
 
 
 def test_a_leading_dimension_with_another_meaning_is_no_batch() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from advisor.measure.statistics import Interval, Verdict, judge, median_interval
+from advisor.measure.statistics import Interval, Verdict, is_not_slower, judge, median_interval
 
 ratios = st.floats(0.1, 10.0)
 
@@ -115,3 +115,17 @@ def test_a_real_gain_of_five_percent_is_found() -> None:
         a_a = median_interval(samples[:, 1] / samples[:, 0], seed=trial)
         found += judge(ratio, a_a) is Verdict.FASTER
     assert found >= 99
+
+
+@pytest.mark.parametrize(
+    ("ratio", "kept"),
+    [
+        (interval(0.88, 0.9, 0.92), True),
+        (interval(0.99, 1.0, 1.01), True),
+        (interval(1.01, 1.03, 1.05), False),  # slower
+        (interval(0.7, 1.0, 1.4), False),  # a loss may hide in it
+        (interval(0.5, 0.8, 0.99), True),
+    ],
+)
+def test_what_noise_leaves_open_is_not_shown_to_be_as_fast(ratio: Interval, *, kept: bool) -> None:
+    assert is_not_slower(ratio, CONTROL) is kept

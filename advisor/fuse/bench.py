@@ -1,0 +1,130 @@
+"""The original model on one provider: what candidates must compute, and what they race against."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from advisor.errors import BadInput, CannotDecide
+from advisor.fuse.model import runnable
+from advisor.fuse.verify import Reference, Verification, record, verify, verify_runtime
+from advisor.measure.latency import PairedLatency, measure_pair, median_latency
+from advisor.measure.session import Level, NotRunnable, nodes_elsewhere, open_session, provider_of, runner
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import onnx_ir as ir
+    import onnxruntime as ort  # type: ignore[import-untyped]
+
+    from advisor.measure.inputs import Inputs
+    from advisor.measure.session import Feed
+
+__all__ = ["Bench"]
+
+
+class Bench:
+    """Holds sessions of the original open, so that every candidate meets the same ones.
+
+    Attributes:
+        provider: The provider that the sessions really have.
+        elsewhere: How many nodes another provider runs; None where ONNX Runtime does not tell.
+        reference: What the original computes with optimisation off.
+        runtime: The original at ORT_ENABLE_ALL against that.
+    """
+
+    def __init__(
+        self,
+        original: ir.Model,
+        inputs: Inputs,
+        *,
+        path: Path,
+        provider: str | None = None,
+        threads: int | None = None,
+        seed: int = 0,
+    ) -> None:
+        """Load the original and run it, unoptimised, on every set of inputs.
+
+        Raises:
+            BadInput: ONNX Runtime does not take the model, or not the inputs.
+            CannotDecide: The provider lacks a kernel for the model.
+        """
+        self._threads, self._seed = threads, seed
+        try:
+            with runnable(original) as source:
+                unoptimised = open_session(source, level=Level.OFF, provider=provider, threads=threads)
+                # What the first session got is asked for from then on: one try of a provider that does not load.
+                self.provider = provider_of(unoptimised)
+                optimised = [self._open(source, Level.ALL) for _ in range(2)]
+        except NotRunnable as error:
+            if error.unsupported:
+                raise CannotDecide(f"ONNX Runtime cannot run {path} here: {error}. Try another --provider") from None
+            raise BadInput(f"ONNX Runtime does not load {path}: {error}") from None
+        try:
+            self.reference: Reference = record(unoptimised, inputs, quantized=_is_quantized(original))
+        except NotRunnable as error:
+            raise BadInput(f"{path} does not run on {_described(inputs)}: {error}") from None
+        self.elsewhere = nodes_elsewhere(optimised[0])
+        self.runtime: Verification = verify_runtime(self.reference, optimised[0])
+        self._runs = [runner(session, self.feed) for session in optimised]
+
+    @property
+    def feed(self) -> Feed:
+        """The inputs to measure with."""
+        return self.reference.sets[0].feed
+
+    def verify(self, candidate: ir.Model, *, final: bool) -> Verification:
+        """Compare a candidate with the original.
+
+        It runs at ORT_ENABLE_ALL, as its users will run it, and in the end also with optimisation off. Where ONNX
+        Runtime's own optimisation changes what the original computes, it can be judged only with optimisation off.
+        """
+        levels = [Level.ALL] if self.runtime.passed else []
+        if final or not levels:
+            levels.append(Level.OFF)
+        results = []
+        for level in levels:
+            try:
+                with runnable(candidate) as source:
+                    session = self._open(source, level)
+            except NotRunnable as error:
+                return Verification(False, 0, reason=f"ONNX Runtime does not load it: {error}")
+            results.append(verify(self.reference, session, runtime=self.runtime if level is Level.ALL else None))
+            if not results[-1].passed:
+                return results[-1]
+        return max(results, key=lambda result: result.max_rel_error or 0.0)
+
+    def measure(self, candidate: ir.Model, *, seconds: float, resolution: float) -> PairedLatency:
+        """Race a candidate that was verified against the original, both at ORT_ENABLE_ALL, for about SECONDS."""
+        with runnable(candidate) as source:
+            session = self._open(source, Level.ALL)
+        baseline, control = self._runs
+        return measure_pair(
+            baseline, control, runner(session, self.feed), seconds=seconds, seed=self._seed, resolution=resolution
+        )
+
+    def baseline(self, *, seconds: float) -> float:
+        """Median latency of the original alone, ns."""
+        return median_latency(self._runs[0], seconds=seconds)
+
+    def _open(self, source: bytes | Path, level: Level) -> ort.InferenceSession:
+        return open_session(source, level=level, provider=self.provider, threads=self._threads)
+
+
+def _is_quantized(model: ir.Model) -> bool:
+    """Whether the model computes with integers in place of floating-point numbers."""
+    graphs = [model.graph, *(function.graph for function in model.functions.values())]
+    return any(
+        "Quantize" in node.op_type or node.op_type.startswith("QLinear") or node.op_type.endswith("Integer")
+        for graph in graphs
+        for node in graph.all_nodes()
+    )
+
+
+def _described(inputs: Inputs) -> str:
+    """What was tried, and what to give instead."""
+    shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in inputs.sets[0].feed.items())
+    if inputs.assumed:
+        return f"the inputs made for it ({shapes}; give real sizes with --dim or inputs with --inputs)"
+    if inputs.sets[0].name == "given":
+        return f"the inputs given ({shapes})"
+    return f"the inputs made for it ({shapes}; give real ones with --inputs)"

@@ -1,0 +1,199 @@
+"""What `advisor fuse` found out: the fused model, its proof, its latency, and what became of every fusion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any
+
+from advisor.measure.statistics import Verdict
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from advisor.fuse.verify import Verification
+    from advisor.measure.latency import PairedLatency
+    from advisor.measure.statistics import Interval
+
+__all__ = ["Fusion", "FusionReport", "ModelFile", "Settings", "Status"]
+
+SCHEMA = "advisor.fusion/1"
+NO_INTERVAL = {"ratio": None, "low": None, "high": None}
+
+
+class Status(StrEnum):
+    """What became of a fusion."""
+
+    KEPT = "kept"
+    NOT_FASTER = "not_faster"
+    WRONG = "wrong"
+    ILLEGAL = "illegal"
+    UNSUPPORTED = "unsupported"
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """A model.
+
+    Attributes:
+        path: Its file; None where none was written.
+        nodes: Its nodes, those of subgraphs included, constants not.
+        opset: Its version of the standard operators.
+    """
+
+    path: Path | None
+    nodes: int
+    opset: int
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run was asked for.
+
+    Attributes:
+        provider: Full name of the execution provider that was asked for; None where the choice was free.
+        threads: Threads inside an operator; None leaves it to ONNX Runtime.
+        shapes: Shape of every input that was measured with.
+        assumed: Sizes of dynamic dimensions that nobody gave.
+        inputs: The file with inputs; None where they were generated.
+        budget_s: Seconds for measuring.
+        seed: Of input values, orders and resampling.
+    """
+
+    provider: str | None
+    threads: int | None
+    shapes: dict[str, tuple[int, ...]]
+    assumed: dict[str, int]
+    inputs: Path | None
+    budget_s: float
+    seed: int
+
+
+@dataclass(frozen=True)
+class Fusion:
+    """One rule, and all its sites that ended alike.
+
+    Attributes:
+        rule: The rule's id.
+        family: The rule's family.
+        nodes: Names of the nodes that the sites replace.
+        sites: How many places in the model.
+        status: What became of them.
+        reason: Why, for people; empty when kept.
+        ratio: Latency of the whole model with this rule alone ÷ the original's; None where it was not measured.
+        max_abs_error: Largest difference of any output with this rule alone; None where it was not compared.
+    """
+
+    rule: str
+    family: str
+    nodes: tuple[str, ...]
+    sites: int
+    status: Status
+    reason: str = ""
+    ratio: Interval | None = None
+    max_abs_error: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """One entry of `fusions` in advisor.fusion/1."""
+        return {
+            "rule": self.rule,
+            "family": self.family,
+            "nodes": list(self.nodes),
+            "sites": self.sites,
+            "status": self.status.value,
+            "reason": self.reason,
+            **_interval(self.ratio),
+            "max_abs_error": self.max_abs_error,
+        }
+
+
+@dataclass(frozen=True)
+class FusionReport:
+    """The result of `fuse`.
+
+    Attributes:
+        model: The original.
+        fused: The output: the fused model, or the original where no fusion is kept.
+        changed: The output is a fused model.
+        provider: Provider that the sessions really had.
+        onnxruntime: ONNX Runtime's version.
+        baseline_ns: Median latency of the original at ORT_ENABLE_ALL, ns.
+        measured: Original against the fused model, or against the last fused model that was turned down; None where
+            none was measured.
+        verification: The output against the original with optimisation off.
+        runtime: The original at ORT_ENABLE_ALL against itself with optimisation off.
+        fusions: Every rule that found a place, by status.
+        settings: What was asked for.
+        notes: What a reader has to know besides, one sentence each.
+    """
+
+    model: ModelFile
+    fused: ModelFile
+    changed: bool
+    provider: str
+    onnxruntime: str
+    baseline_ns: float
+    measured: PairedLatency | None
+    verification: Verification
+    runtime: Verification
+    fusions: tuple[Fusion, ...]
+    settings: Settings
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def verdict(self) -> Verdict:
+        """What may be said about the output's latency: an output that is the original is never faster."""
+        return self.measured.verdict if self.changed and self.measured else Verdict.UNCHANGED
+
+    @property
+    def kept(self) -> tuple[Fusion, ...]:
+        """The fusions in the output."""
+        return tuple(fusion for fusion in self.fusions if fusion.status is Status.KEPT)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document `advisor.fusion/1`, see `advisor schema fusion`."""
+        measured = self.measured
+        ratio = measured.ratio if self.changed and measured else None
+        turned_down = measured if measured and not self.changed else None
+        return {
+            "schema": SCHEMA,
+            "model": {"path": str(self.model.path), "nodes": self.model.nodes, "opset": self.model.opset},
+            "provider": self.provider,
+            "onnxruntime": self.onnxruntime,
+            "fused": {
+                "path": None if self.fused.path is None else str(self.fused.path),
+                "nodes": self.fused.nodes,
+                "library": None,
+                "changed": self.changed,
+            },
+            "baseline": {"latency_ns": round(self.baseline_ns), "level": "ORT_ENABLE_ALL"},
+            "result": {
+                **_interval(ratio),
+                "verdict": self.verdict.value,
+                "a_a": _interval(measured.a_a if measured else None),
+                "latency_ns": round(measured.candidate_ns if self.changed and measured else self.baseline_ns),
+                "rounds": measured.rounds if measured else 0,
+                "runs_per_round": measured.runs if measured else 0,
+            },
+            "turned_down": None
+            if turned_down is None
+            else {**_interval(turned_down.ratio), "verdict": turned_down.verdict.value},
+            "verification": self.verification.to_dict(),
+            "runtime": self.runtime.to_dict(),
+            "fusions": [fusion.to_dict() for fusion in self.fusions],
+            "batches": [],
+            "settings": {
+                "provider": self.settings.provider,
+                "threads": self.settings.threads,
+                "shapes": {name: list(shape) for name, shape in self.settings.shapes.items()},
+                "assumed": self.settings.assumed,
+                "inputs": None if self.settings.inputs is None else str(self.settings.inputs),
+                "budget_s": self.settings.budget_s,
+                "seed": self.settings.seed,
+            },
+            "notes": list(self.notes),
+        }
+
+
+def _interval(interval: Interval | None) -> dict[str, float | None]:
+    return dict(NO_INTERVAL) if interval is None else dict(interval.to_dict())

@@ -1,0 +1,190 @@
+"""`fuse`: a model in, a fused model and its report out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import onnx_ir as ir
+
+from advisor.errors import BadInput
+from advisor.fuse.bench import Bench
+from advisor.fuse.model import count_nodes, load, opset, save
+from advisor.fuse.result import FusionReport, ModelFile, Settings
+from advisor.fuse.rules import RULES
+from advisor.fuse.selection import Selection, select
+from advisor.fuse.verify import Verification
+from advisor.measure.inputs import generate_inputs, read_inputs
+from advisor.measure.session import CUDA, Level, NotRunnable, has_provider, open_session, provider_name, version
+from advisor.output import staged
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from advisor.fuse.rule import Rule
+    from advisor.measure.inputs import Inputs
+
+__all__ = ["fuse"]
+
+BUDGET_S = 30.0
+BASELINE_SECONDS = 1.0
+"""Where there is nothing to compare it with, the original's latency is told all the same."""
+WIDE = 0.01
+"""Half of an interval that is worth a note."""
+
+
+def fuse(
+    model: str | Path,
+    *,
+    output: str | Path | None = None,
+    provider: str | None = None,
+    dims: Mapping[str, int] | None = None,
+    batch: int | None = None,
+    inputs: str | Path | None = None,
+    threads: int | None = None,
+    budget_s: float = BUDGET_S,
+    seed: int = 0,
+    rules: Sequence[Rule] = RULES,
+    progress: Callable[[str], None] | None = None,
+) -> FusionReport:
+    """Fuse what is legal, proven equal and, by measurement, not slower on this machine and provider.
+
+    Every rule is applied alone, verified against the original with optimisation off, and raced against the original at
+    ORT_ENABLE_ALL; those that are wrong or slower are left out. The rest together are verified and raced again, longer.
+    A fused model that fails there loses the rule that did worst alone and is tried again. Where nothing is left, the
+    output is the original.
+
+    Args:
+        model: ONNX file; it is only read.
+        output: File to write the result to; None writes nothing.
+        provider: Execution provider to ask ONNX Runtime for: `cpu`, `cuda`, `tensorrt` or a full name; None takes CUDA
+            where it loads, else the CPU. The report names the one that ran.
+        dims: Sizes of dynamic dimensions, by name or `INPUT:AXIS`.
+        batch: Size of the batch, 1 unless given.
+        inputs: An .npz file with inputs to use in place of generated ones.
+        threads: Threads inside an operator; None leaves it to ONNX Runtime.
+        budget_s: Seconds to spend on races. Proving comes on top, and no race has fewer than six rounds.
+        seed: Of generated values, orders and resampling.
+        rules: What to try.
+        progress: Called with a few words at every step.
+
+    Raises:
+        BadInput: The model, an option or the inputs are wrong.
+        CannotDecide: The provider lacks what the model needs, so nothing can be proven.
+    """
+    path = Path(model)
+    target = None if output is None else Path(output)
+    given = None if inputs is None else Path(inputs)
+    say = progress or (lambda _: None)
+    if given is not None and (dims or batch is not None):
+        raise BadInput("the inputs of --inputs have sizes of their own: leave --dim and --batch away")
+    if target is not None:
+        _check_target(target, [path] if given is None else [path, given])
+    wanted = None if provider is None else provider_name(provider)
+
+    say("loading the model")
+    original = load(path)
+    sets = (
+        generate_inputs(original, dims=dims, batch=batch, seed=seed) if given is None else read_inputs(given, original)
+    )
+    say("running the original with optimisation off")
+    bench = Bench(original, sets, path=path, provider=wanted, threads=threads, seed=seed)
+    selection = select(original, rules, bench, budget_s=budget_s, progress=say)
+    fused, latency = selection.fused, selection.latency
+
+    if fused is not None:
+        verification = fused.verification
+    else:
+        verification = Verification(True, len(bench.reference.sets), max_abs_error=0.0, max_rel_error=0.0)
+    assert verification is not None
+    result = original if fused is None else fused.model
+    if target is not None:
+        say("writing the result")
+        if fused is None:
+            _write_original(path, original, target, bench.provider)
+        else:
+            save(fused.model, target)
+    return FusionReport(
+        model=ModelFile(path, count_nodes(original), opset(original)),
+        fused=ModelFile(target, count_nodes(result), opset(result)),
+        changed=fused is not None,
+        provider=bench.provider,
+        onnxruntime=version(),
+        baseline_ns=latency.baseline_ns if latency else bench.baseline(seconds=min(BASELINE_SECONDS, budget_s)),
+        measured=latency,
+        verification=verification,
+        runtime=bench.runtime,
+        fusions=selection.fusions,
+        settings=Settings(
+            provider=wanted,
+            threads=threads,
+            shapes={name: tuple(array.shape) for name, array in bench.feed.items()},
+            assumed=sets.assumed,
+            inputs=given,
+            budget_s=budget_s,
+            seed=seed,
+        ),
+        notes=tuple(_notes(wanted, bench, sets, selection)),
+    )
+
+
+def _check_target(target: Path, sources: Sequence[Path]) -> None:
+    """Refuse, before anything is computed, a file that cannot or must not be written."""
+    for source in sources:
+        # Also through links: samefile compares what they lead to.
+        if target.exists() and source.exists() and target.samefile(source):
+            raise BadInput(f"{target} is the input {source}: an input is never overwritten, name another file")
+    if target.is_dir():
+        raise BadInput(f"{target} is a directory: name a file to write")
+    if not target.parent.is_dir():
+        raise BadInput(f"cannot write {target}: there is no folder {target.parent}")
+    if not os.access(target.parent, os.W_OK):
+        raise BadInput(f"cannot write {target}: no permission to write into {target.parent}")
+
+
+def _write_original(path: Path, original: ir.Model, target: Path, provider: str) -> None:
+    """Write the original: byte for byte where it is one file, and one that ONNX Runtime loads as it is."""
+    try:
+        open_session(path, level=Level.OFF, provider=provider)
+    except NotRunnable:
+        is_sound = False  # reading it mends names of nodes that are there twice
+    else:
+        is_sound = not _has_external_data(original)
+    if not is_sound:
+        save(original, target)
+        return
+    with staged(target) as temporary:
+        shutil.copyfile(path, temporary)
+
+
+def _has_external_data(model: ir.Model) -> bool:
+    return any(
+        isinstance(value.const_value, ir.ExternalTensor)
+        for graph in (model.graph, *model.graph.subgraphs())
+        for value in graph.initializers.values()
+    )
+
+
+def _notes(wanted: str | None, bench: Bench, sets: Inputs, selection: Selection) -> Iterator[str]:
+    """What a reader has to know besides the figures."""
+    if wanted is not None and wanted != bench.provider:
+        yield f"{wanted} was asked for and did not load: everything here ran on {bench.provider}"
+    elif wanted is None and bench.provider != CUDA and has_provider(CUDA):
+        yield f"{CUDA} did not load here: everything ran on {bench.provider}"
+    if bench.elsewhere:
+        yield f"{bench.elsewhere} nodes run on another provider than {bench.provider}, which has no kernel for them"
+    if sets.assumed:
+        sizes = ", ".join(f"{name}={size}" for name, size in sets.assumed.items())
+        yield f"sizes assumed for dynamic dimensions: {sizes} (choose others with --dim)"
+    if bench.reference.quantized:
+        yield "the model quantizes inside, where rounding decides: its outputs were compared within 10 % of their size"
+    for name in bench.reference.skipped:
+        yield f"the original itself does not run on the {name} inputs, so these were left out"
+    race = selection.latency
+    if race is not None and max(race.ratio.half_width, race.a_a.half_width) > WIDE:
+        yield (
+            f"the machine was too noisy to resolve 1 % in the time given ({race.rounds} rounds): a quieter machine or"
+            " a larger --budget tells more"
+        )

@@ -1,0 +1,269 @@
+"""Whether another model computes what the original computes, on every output of every set of inputs."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from advisor.measure.session import NotRunnable, run
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    import onnxruntime as ort  # type: ignore[import-untyped]
+    from numpy.typing import NDArray
+
+    from advisor.measure.inputs import Inputs, InputSet
+
+__all__ = ["Reference", "Verification", "record", "verify", "verify_runtime"]
+
+
+class Tolerance(NamedTuple):
+    """How far an output may be from the original's: |difference| ≤ relative · (|expected| + typical + floor).
+
+    `typical` is the root mean square of the output's elements, the largest hundredth left out. It stands in for the
+    size of what was added up in an element: one near zero is a difference of larger ones, and no more exact than they
+    are. The largest are left out because some models write -1e9 where they mean minus infinity.
+    """
+
+    relative: float
+    floor: float
+
+
+TOLERANCES = {
+    # Reordered sums and another exp or erf give a few units in the last place (2⁻⁵²), times the depth of the model;
+    # a kernel that computes in float32 inside (1e-7) is not let through.
+    "float64": Tolerance(1e-9, 1e-5),
+    # 45 real models at ORT_ENABLE_ALL are 1e-7 to 1e-5 from themselves unoptimised, three of them up to 2e-4 on one set
+    # of inputs; tanh-GELU in place of erf-GELU (5e-4 of an activation of size 1) must fail.
+    "float32": Tolerance(1e-4, 1e-2),
+    # One rounding is 5e-4; fused kernels round once where the original rounds after every operator.
+    "float16": Tolerance(1e-2, 1e-1),
+    # The same with eight bits fewer than float32: one rounding is 4e-3.
+    "bfloat16": Tolerance(5e-2, 2e-1),
+}
+QUANTIZED = Tolerance(1e-1, 1e-2)
+"""Floating-point outputs of a model that quantizes inside: a last bit decides between two neighbouring integers, and a
+step between those is 1/127 of the largest value of a tensor, at every layer."""
+RUNTIME_FACTOR = 10.0
+"""What ONNX Runtime's own optimisation may differ by, in tolerances, before the report says that it changes a model:
+three of 45 real models, badly conditioned on one set of inputs, are at two."""
+
+
+@dataclass(frozen=True)
+class Verification:
+    """The comparison of one model with the original.
+
+    Attributes:
+        passed: Every output of every set is within its tolerance, with the same name, dtype and shape, and is NaN or
+            infinite in the same places.
+        inputs: How many sets of inputs were compared.
+        max_abs_error: Largest |difference|; None where nothing could be compared.
+        max_rel_error: Largest |difference| ÷ (|expected| + typical + floor): the figure that a tolerance limits.
+        worst_output: The output with the largest relative error, or the one that failed.
+        reason: Why it failed, for people; empty when it passed.
+        errors: (set, output) to relative error, for every output that has one.
+    """
+
+    passed: bool
+    inputs: int
+    max_abs_error: float | None = None
+    max_rel_error: float | None = None
+    worst_output: str | None = None
+    reason: str = ""
+    errors: dict[tuple[str, str], float] = field(default_factory=dict, repr=False)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The keys of `verification` in advisor.fusion/1."""
+        return {
+            "passed": self.passed,
+            "inputs": self.inputs,
+            "max_abs_error": self.max_abs_error,
+            "max_rel_error": self.max_rel_error,
+            "worst_output": self.worst_output,
+            "reason": self.reason,
+        }
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What the original computes with optimisation off.
+
+    Attributes:
+        sets: The sets of inputs that the original runs on, the first to measure with.
+        outputs: For each set, output name to value.
+        signature: Names and types of inputs, overridable initialisers and outputs.
+        skipped: Set name to reason, for sets that the original itself does not run on.
+        quantized: The model quantizes inside.
+    """
+
+    sets: tuple[InputSet, ...]
+    outputs: tuple[dict[str, Any], ...]
+    signature: tuple[tuple[str, str, str], ...]
+    skipped: dict[str, str]
+    quantized: bool = False
+
+
+def record(session: ort.InferenceSession, inputs: Inputs, *, quantized: bool = False) -> Reference:
+    """Run the original, unoptimised, on every set of inputs. Only the first set must run: the others may not fit it.
+
+    Raises:
+        NotRunnable: The original does not run on the first set.
+    """
+    sets, outputs, skipped = [], [], {}
+    for number, candidate in enumerate(inputs.sets):
+        try:
+            outputs.append(run(session, candidate.feed))
+        except NotRunnable as error:
+            if number == 0:
+                raise
+            skipped[candidate.name] = str(error)
+        else:
+            sets.append(candidate)
+    return Reference(tuple(sets), tuple(outputs), _signature(session), skipped, quantized)
+
+
+def verify_runtime(reference: Reference, session: ort.InferenceSession) -> Verification:
+    """Compare the original as ONNX Runtime optimises it with itself, unoptimised."""
+    return _verify(reference, session, factor=RUNTIME_FACTOR, known={})
+
+
+def verify(reference: Reference, session: ort.InferenceSession, *, runtime: Verification | None = None) -> Verification:
+    """Run another model on the same inputs and compare every output. A model that does not run has failed.
+
+    Args:
+        reference: The original's outputs.
+        session: The model to compare.
+        runtime: Where ONNX Runtime optimises the model, what it does to the original: that much is not the model's
+            fault, and is added to the tolerance of each output of each set.
+    """
+    return _verify(reference, session, factor=1.0, known={} if runtime is None else runtime.errors)
+
+
+def _verify(
+    reference: Reference, session: ort.InferenceSession, *, factor: float, known: Mapping[tuple[str, str], float]
+) -> Verification:
+    """Compare within FACTOR tolerances and the KNOWN errors, by set and output."""
+    if _signature(session) != reference.signature:
+        return Verification(False, 0, reason="its inputs and outputs have other names or types")
+    errors: dict[tuple[str, str], float] = {}
+    largest = 0.0
+    for number, (inputs, expected) in enumerate(zip(reference.sets, reference.outputs, strict=True)):
+        try:
+            actual = run(session, inputs.feed)
+        except NotRunnable as error:
+            return Verification(False, number, reason=f"it does not run on the {inputs.name} inputs: {error}")
+        for name, value in expected.items():
+            for leaf, wanted, found in _leaves(name, value, actual[name]):
+                tolerance = _tolerance(wanted, quantized=reference.quantized)
+                if tolerance is not None:
+                    allowed = factor * tolerance.relative + known.get((inputs.name, leaf), 0.0)
+                    tolerance = tolerance._replace(relative=allowed)
+                difference = _compare(wanted, found, tolerance)
+                if difference.reason:
+                    reason = f"output {leaf!r} {difference.reason} ({inputs.name} inputs)"
+                    return Verification(False, number + 1, difference.absolute, difference.relative, leaf, reason)
+                largest = max(largest, difference.absolute or 0.0)
+                errors[inputs.name, leaf] = difference.relative or 0.0
+    if not errors:
+        return Verification(True, len(reference.sets), 0.0, 0.0)
+    worst = max(errors, key=lambda key: errors[key])
+    return Verification(True, len(reference.sets), largest, errors[worst], worst[1], errors=errors)
+
+
+class _Difference(NamedTuple):
+    """How two values differ: errors (None where they cannot be told), and why that is too much, if it is."""
+
+    absolute: float | None
+    relative: float | None
+    reason: str = ""
+
+
+def _signature(session: ort.InferenceSession) -> tuple[tuple[str, str, str], ...]:
+    """What a caller sees of a model."""
+    parts = (
+        ("input", session.get_inputs()),
+        ("initialiser", session.get_overridable_initializers()),
+        ("output", session.get_outputs()),
+    )
+    # An initialiser's place among its like means nothing; inputs and outputs keep theirs.
+    return tuple(
+        (kind, value.name, value.type)
+        for kind, values in parts
+        for value in (sorted(values, key=lambda value: str(value.name)) if kind == "initialiser" else values)
+    )
+
+
+def _leaves(name: str, expected: Any, actual: Any) -> Iterator[tuple[str, Any, Any]]:
+    """The arrays of an output: itself, or those in a sequence or map."""
+    if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
+        for number, (one, other) in enumerate(zip(expected, actual, strict=True)):
+            yield from _leaves(f"{name}[{number}]", one, other)
+    elif isinstance(expected, dict) and isinstance(actual, dict) and expected.keys() == actual.keys():
+        for key, one in expected.items():
+            yield from _leaves(f"{name}[{key}]", one, actual[key])
+    else:
+        yield name, np.asarray(expected), np.asarray(actual)
+
+
+def _tolerance(expected: NDArray[Any], *, quantized: bool) -> Tolerance | None:
+    """For floating-point numbers; everything else has no rounding."""
+    tolerance = TOLERANCES.get(expected.dtype.name)
+    return QUANTIZED if quantized and tolerance is not None else tolerance
+
+
+def _compare(expected: NDArray[Any], actual: NDArray[Any], tolerance: Tolerance | None) -> _Difference:
+    if expected.dtype != actual.dtype:
+        return _Difference(None, None, f"has the dtype {actual.dtype} in place of {expected.dtype}")
+    if expected.shape != actual.shape:
+        return _Difference(None, None, f"has the shape {list(actual.shape)} in place of {list(expected.shape)}")
+    if tolerance is None:
+        return _compare_exactly(expected, actual)
+    with np.errstate(all="ignore"):
+        return _compare_floats(expected.astype(np.float64), actual.astype(np.float64), tolerance)
+
+
+def _compare_exactly(expected: NDArray[Any], actual: NDArray[Any]) -> _Difference:
+    """Integers, booleans and text are equal or they are not."""
+    wrong = expected != actual
+    if not wrong.any():
+        return _Difference(0.0, 0.0)
+    error = None
+    if expected.dtype.kind in "iu":
+        error = float(np.abs(expected.astype(np.float64) - actual.astype(np.float64)).max())
+    return _Difference(error, None, f"differs in {np.count_nonzero(wrong):,} of {expected.size:,} elements")
+
+
+def _compare_floats(expected: NDArray[np.float64], actual: NDArray[np.float64], tolerance: Tolerance) -> _Difference:
+    checks: tuple[tuple[str, Callable[[NDArray[np.float64]], NDArray[np.bool_]]], ...] = (
+        ("NaN", np.isnan),
+        ("infinite", np.isposinf),
+        ("infinite", np.isneginf),
+    )
+    for word, where in checks:
+        wrong = where(expected) != where(actual)
+        if wrong.any():
+            return _Difference(None, None, f"is {word} in other places ({np.count_nonzero(wrong):,} elements)")
+    finite = np.isfinite(expected)
+    expected, actual = expected[finite], actual[finite]
+    if expected.size == 0:
+        return _Difference(0.0, 0.0)
+    difference = np.abs(expected - actual)
+    relative = float((difference / (np.abs(expected) + _typical(expected) + tolerance.floor)).max())
+    absolute = float(difference.max())
+    if relative > tolerance.relative:
+        allowed = f"{relative:.1e} of its size where {tolerance.relative:.1e} is allowed"
+        return _Difference(absolute, relative, f"is off by {absolute:.1e}, {allowed}")
+    return _Difference(absolute, relative)
+
+
+def _typical(values: NDArray[np.float64]) -> float:
+    """Root mean square of the elements without the largest hundredth."""
+    sizes = np.abs(values)
+    count = -(-sizes.size * 99 // 100)
+    sizes = np.partition(sizes, count - 1)[:count]
+    largest = float(sizes[-1])
+    # Scaled first: squares of large float64 numbers would be infinite.
+    return largest * float(np.sqrt(np.mean(np.square(sizes / largest)))) if largest > 0 else 0.0
