@@ -10,49 +10,17 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from advisor.report.analysis_words import CAUSE_WORDS, headline, notes, whole_trace, worth
 from advisor.report.words import duration, percent, plain, short_name
-from advisor.trace.causes import FUSIBLE, Cause
-from advisor.trace.verdicts import CANNOT_DECIDE, GPU_BOUND
+from advisor.trace.causes import FUSIBLE
+from advisor.trace.verdicts import CANNOT_DECIDE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from rich.console import RenderableType
 
-    from advisor.trace.analysis import Analysis, GraphFigures
+    from advisor.trace.analysis import Analysis
 
 __all__ = ["render_analysis"]
-
-HEADLINES = {
-    GPU_BOUND: "GPU-bound: it has enough to do, and fusing to save launches would gain little.",
-    CANNOT_DECIDE: "undecided: the trace does not show enough to tell why the GPU waits.",
-    "launch-bound": "launch-bound: the GPU waits while kernels are being launched.",
-    "dispatch-bound": "dispatch-bound: the GPU waits for the framework between its launches.",
-    "turnaround-bound": "turnaround-bound: many small kernels, and the step from one to the next costs most.",
-    "graph-bound": "graph-bound: the GPU waits between the nodes inside CUDA graphs.",
-    "sync-bound": "sync-bound: the GPU waits because the host waits for it (synchronisation, blocking copies).",
-    "host-bound": "host-bound: the GPU waits for the program's own code.",
-    "allocation-bound": "allocation-bound: the GPU waits for memory calls (malloc, free, registration).",
-    "loading-bound": "loading-bound: the GPU waits for kernels to be loaded, which is warm-up.",
-    "api-bound": "API-bound: the GPU waits for CUDA calls that launch nothing.",
-    "wait-bound": "wait-bound: work was handed over and still waited (events, other contexts, clocks).",
-    "profiler-bound": "profiler-bound: the GPU waits for the profiler itself. Record less.",
-}
-
-CAUSE_WORDS = {
-    Cause.UNKNOWN: "no launch call recorded",
-    Cause.GRAPH: "between the nodes of a CUDA graph",
-    Cause.MODULE: "loading kernels (warm-up)",
-    Cause.LAUNCH: "launch calls and their latency",
-    Cause.TURNAROUND: "from one queued kernel to the next",
-    Cause.WAIT: "handed over, but not started",
-    Cause.PROFILER: "the profiler's own overhead",
-    Cause.SYNC: "the host waits for the GPU",
-    Cause.MEMORY: "malloc, free, register",
-    Cause.API: "other CUDA calls",
-    Cause.DISPATCH: "the framework between launches",
-    Cause.HOST: "the program's own code",
-}
 
 BAR_WIDTH = 8
 NARROW = 76
@@ -71,58 +39,18 @@ def render_analysis(analysis: Analysis, *, top: int, width: int) -> RenderableTy
     parts: list[RenderableType] = [_summary(analysis), _causes(analysis, narrow), _kernels(analysis, top, narrow)]
     if analysis.graph_figures[0].source != "trace":
         parts.append(_graphs(analysis, top, narrow))
-    parts += [Text(f"note: {note}", style="yellow") for note in _notes(analysis)]
+    parts += [Text(f"note: {note}", style="yellow") for note in notes(analysis)]
     return Group(*parts)
 
 
 def _summary(analysis: Analysis) -> Panel:
-    graph = analysis.graph_figures[0]
-    subject = "This trace" if graph.source == "trace" else plain(graph.name)
     text = Text()
-    text.append(f"{subject} is {HEADLINES[graph.verdict]}", style="bold")
-    text.append("\n" + " ".join([_gap_ratio(analysis, graph), _worth(analysis, graph)]).strip())
-    text.append("\n" + _whole_trace(analysis))
-    colour = "red" if analysis.flagged else "yellow" if graph.verdict == CANNOT_DECIDE else "green"
+    text.append(headline(analysis), style="bold")
+    text.append("\n" + worth(analysis))
+    text.append("\n" + whole_trace(analysis))
+    undecided = analysis.graph_figures[0].verdict == CANNOT_DECIDE
+    colour = "red" if analysis.flagged else "yellow" if undecided else "green"
     return Panel(text, title=Text(plain(analysis.trace.path.name)), border_style=colour, box=box.ROUNDED)
-
-
-def _gap_ratio(analysis: Analysis, graph: GraphFigures) -> str:
-    if graph.gap_ratio is None or graph.fusible_share is None:
-        return (
-            "The gap ratio is not told: works without a launch call, or CUDA graphs recorded as a whole, hide why the "
-            "GPU waited. The notes below say more."
-        )
-    return (
-        f"Gap ratio {percent(graph.gap_ratio)}, {'over' if graph.flagged else 'not over'} the threshold of "
-        f"{percent(analysis.threshold)}. Fusion could save at most {percent(graph.fusible_share)} of its time."
-    )
-
-
-def _worth(analysis: Analysis, graph: GraphFigures) -> str:
-    """Whether the saving is worth it beside what else the GPU waits for."""
-    totals = analysis.totals
-    largest = max(totals.causes, key=lambda cause: totals.causes[cause])
-    if graph.flagged and largest not in FUSIBLE and totals.causes[largest] > totals.fusible_gap_ns:
-        share = percent(totals.causes[largest] / totals.span_ns)
-        return (
-            f"But over the whole trace the GPU waits longest for `{largest.key}`, {share} of the time, which fusion does"
-            " not remove: look there first."
-        )
-    if graph.flagged:
-        return "Fusion pays here." if graph.verdict == "graph-bound" else "Fusion, or CUDA graph capture, pays here."
-    return ""
-
-
-def _whole_trace(analysis: Analysis) -> str:
-    totals = analysis.totals
-    devices = [figures.device for figures in analysis.device_figures]
-    names = sorted({plain(device.name) for device in devices if device.name})
-    where = f"{len(devices)} GPU{'s' if len(devices) > 1 else ''}" + (f" ({', '.join(names)})" if names else "")
-    return (
-        f"{totals.kernels:,} kernels, {totals.launch_calls:,} launch calls on {where}. Of {duration(totals.span_ns)} "
-        f"the GPU was busy for {duration(totals.busy_ns)} and idle for {duration(totals.exposed_gap_ns)} "
-        f"({percent(totals.exposed_gap_ns / totals.span_ns)})."
-    )
 
 
 def _cut(name: str) -> Text:
@@ -192,38 +120,3 @@ def _graphs(analysis: Analysis, top: int, narrow: bool) -> RenderableType:
             figures.append(percent(row.p95_gap_ratio))
         table.add_row(_cut(plain(row.name)), *figures, Text(row.verdict, style="red" if row.flagged else ""))
     return table
-
-
-def _notes(analysis: Analysis) -> Iterator[str]:
-    coverage = analysis.coverage
-    if analysis.graph_figures[0].source == "iteration":
-        yield (
-            "the trace marks no executions; iterations were found from the repeating kernel sequence, and "
-            f"{percent(analysis.graph_figures[0].certainty)} of the kernels lie in repetitions of it"
-        )
-    if coverage.orphans:
-        share = percent(coverage.orphans / coverage.work)
-        yield (
-            f"{coverage.orphans:,} of {coverage.work:,} works ({share}) have no launch call: the cause of their gaps is"
-            " unknown (a trimmed capture, or unified-memory migrations)"
-        )
-    if coverage.graph_level:
-        yield (
-            f"{coverage.graph_level:,} CUDA graph launches are recorded as a whole: gaps inside them are invisible;"
-            " record with --cuda-graph-trace=node"
-        )
-    if coverage.launches_without_work:
-        yield f"{coverage.launches_without_work:,} launch calls have no work in the trace (cut off, or not executed)"
-    if coverage.skewed:
-        yield f"{coverage.skewed:,} works start before their launch call: the clocks of host and GPU differ"
-    if coverage.zero_time:
-        yield f"{coverage.zero_time:,} GPU records have a start or an end of 0"
-    if coverage.unclosed_ranges:
-        yield f"{coverage.unclosed_ranges:,} NVTX ranges have no end and are left out"
-    if coverage.outside_graphs:
-        yield f"{coverage.outside_graphs:,} of {coverage.work:,} works lie outside of the graphs above"
-    if not coverage.physical_devices and len(analysis.device_figures) > 1:
-        yield "the trace does not name the physical GPUs: each CUDA device of each process counts as one"
-    yield from (plain(text) for text in coverage.diagnostics[:5])
-    if len(coverage.diagnostics) > 5:
-        yield f"{len(coverage.diagnostics) - 5} more messages of the profiler: see `coverage.diagnostics` in the JSON"
