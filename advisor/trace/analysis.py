@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import NDArray
 
+    from advisor.trace.candidates import Candidate
+    from advisor.trace.findings import Finding
     from advisor.trace.graphs import Runs
     from advisor.trace.instances import Instances
     from advisor.trace.launches import Launches
+    from advisor.trace.levers import Levers
     from advisor.trace.regions import Regions
     from advisor.trace.timeline import Timeline
     from advisor.trace.trace import Device, Trace
@@ -173,6 +176,12 @@ class Analysis:
     """The largest fusible gap first."""
     graph_figures: tuple[GraphFigures, ...]
     """The largest total fusible gap first."""
+    candidates: tuple[Candidate, ...]
+    """Chains of kernels that could be one, those first that would save most over the whole trace; at most 200."""
+    levers: tuple[Levers, ...]
+    """For each graph, in their order: what fusing all its chains would save, and what CUDA graph capture."""
+    findings: tuple[Finding, ...]
+    """What to do about it, the worst first."""
     evidence: Evidence
     verdict: str
     """On all works together."""
@@ -185,7 +194,7 @@ class Analysis:
     @property
     def kernels(self) -> pd.DataFrame:
         """One row per kernel name: `KernelFigures`, a column for each cause."""
-        return _frame(asdict(figures) for figures in self.kernel_figures)
+        return _frame(self.kernel_figures)
 
     @property
     def gaps(self) -> pd.DataFrame:
@@ -207,7 +216,7 @@ class Analysis:
     @property
     def graphs(self) -> pd.DataFrame:
         """One row per graph: `GraphFigures`, a column for each cause."""
-        return _frame(asdict(figures) for figures in self.graph_figures)
+        return _frame(self.graph_figures)
 
     def to_dict(self) -> dict[str, Any]:
         """The analysis as `advisor.analysis/1`: what `advisor analyze --json` writes."""
@@ -224,16 +233,17 @@ class Analysis:
             "threshold": self.threshold,
             "verdict": self.verdict,
             "coverage": asdict(self.coverage) | {"diagnostics": list(self.coverage.diagnostics)},
-            "totals": _with_keys(asdict(self.totals)),
+            "totals": _row(self.totals),
             "devices": [
-                _with_keys(asdict(figures)) | {"device": figures.device.number} | {"name": figures.device.name}
+                _row(figures) | {"device": figures.device.number} | {"name": figures.device.name}
                 for figures in self.device_figures
             ],
-            "kernels": [_with_keys(asdict(figures)) for figures in self.kernel_figures],
-            "graphs": [_with_keys(asdict(figures)) for figures in self.graph_figures],
+            "kernels": [_row(figures) for figures in self.kernel_figures],
+            "graphs": [_row(figures) for figures in self.graph_figures],
             "samples": [samples.to_dict(place) for samples in graph_samples(self)],
-            "candidates": [],
-            "findings": [],
+            "candidates": [_listed(candidate) for candidate in self.candidates],
+            "levers": [_listed(levers) for levers in self.levers],
+            "findings": [_listed(finding) for finding in self.findings],
         }
 
 
@@ -247,16 +257,24 @@ def fusible_gap(causes: Mapping[Cause, int]) -> int:
     return sum(causes[cause] for cause in FUSIBLE)
 
 
-def _with_keys(row: dict[str, Any]) -> dict[str, Any]:
-    """Causes named as in JSON."""
-    return row | {"causes": {cause.key: ns for cause, ns in row["causes"].items()}}
+def _row(figures: Totals | DeviceFigures | KernelFigures | GraphFigures) -> dict[str, Any]:
+    """The fields by name, the causes named as in JSON; `dataclasses.asdict` would copy each value at great cost."""
+    row = {field.name: getattr(figures, field.name) for field in fields(figures)}
+    return row | {"causes": {cause.key: ns for cause, ns in figures.causes.items()}}
 
 
-def _frame(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
+def _listed(part: Candidate | Levers | Finding) -> dict[str, Any]:
+    """The fields by name, tuples as lists."""
+    row = {field.name: getattr(part, field.name) for field in fields(part)}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in row.items()}
+
+
+def _frame(rows: Iterable[KernelFigures | GraphFigures]) -> pd.DataFrame:
     import pandas as pd
 
     flat = []
-    for row in rows:
+    for figures in rows:
+        row = _row(figures)
         causes = row.pop("causes")
-        flat.append(row | {f"{cause.key}_ns": ns for cause, ns in causes.items()})
+        flat.append(row | {f"{cause}_ns": ns for cause, ns in causes.items()})
     return pd.DataFrame(flat)

@@ -18,11 +18,16 @@ from advisor.trace.analysis import (
     fusible_gap,
     launch_gap,
 )
+from advisor.trace.candidates import find_candidates
 from advisor.trace.causes import DISPATCH_LIMIT_NS, Cause, ThreadActivity, split
+from advisor.trace.chains import find_chains
+from advisor.trace.findings import find
+from advisor.trace.findings.facts import gather
 from advisor.trace.graphs import Runs, graph_figures
 from advisor.trace.instances import measure_instances
 from advisor.trace.kernel_classes import op_classes
 from advisor.trace.launches import join
+from advisor.trace.levers import find_levers
 from advisor.trace.regions import find_regions
 from advisor.trace.select import select
 from advisor.trace.timeline import busy_before, device_timeline
@@ -30,7 +35,7 @@ from advisor.trace.trace import WorkKind
 from advisor.trace.verdicts import decided_ratio, verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -91,15 +96,25 @@ def analyze(
         graphs, runs = graph_figures(regions, instances, threshold)
     else:
         graphs, runs = (_whole_trace(launches, totals, threshold),), _one_run(trace)
+    evidence = Evidence(launches, timeline, places, parts, regions, instances, runs)
+    coverage = _coverage(trace, launches, regions)
+    classes = op_classes(trace.work_names)
+    kernels = _kernel_figures(trace, launches, timeline, places, parts, threshold, classes)
+    say("looking for what would help")
+    chains = find_chains(trace, evidence, classes)
+    levers = find_levers(trace, evidence, graphs, chains)
     return Analysis(
         trace=trace,
         threshold=threshold,
-        coverage=_coverage(trace, launches, regions),
+        coverage=coverage,
         totals=totals,
         device_figures=_device_figures(trace, timeline, places, parts),
-        kernel_figures=_kernel_figures(trace, launches, timeline, places, parts, threshold),
+        kernel_figures=kernels,
         graph_figures=graphs,
-        evidence=Evidence(launches, timeline, places, parts, regions, instances, runs),
+        candidates=find_candidates(trace, runs, graphs, chains, classes),
+        levers=levers,
+        findings=find(gather(trace, coverage, totals, graphs, kernels, evidence, levers, threshold)),
+        evidence=evidence,
         verdict=verdict(totals.causes, totals.busy_ns, totals.gap_ratio, threshold),
     )
 
@@ -206,6 +221,7 @@ def _kernel_figures(
     places: NDArray[np.intp],
     parts: NDArray[np.int64],
     threshold: float,
+    classes: Sequence[str],
 ) -> tuple[KernelFigures, ...]:
     works, calls = trace.works, trace.calls
     size = len(trace.work_names)
@@ -226,13 +242,11 @@ def _kernel_figures(
     launch_latency = by_name(matched, latency)
     queue = by_name(timeline.order, _queue_time(trace, launches, timeline))
     gap_rows = timeline.order[places]
-    causes = np.array([by_name(gap_rows, part) for part in parts]).T.tolist()
+    causes = np.array([by_name(gap_rows, part) if part.any() else [0] * size for part in parts]).T.tolist()
     kind_of = np.zeros(size, np.uint8)
     kind_of[works.name] = works.kind
-    classes = op_classes(trace.work_names)
-
     figures = []
-    for index in np.flatnonzero(count):
+    for index in np.flatnonzero(count).tolist():
         mine = dict(zip(Cause, causes[index], strict=True))
         kind = WorkKind(kind_of[index])
         hidden = duration[index] if kind is WorkKind.GRAPH else 0

@@ -1,0 +1,92 @@
+"""The trace does not show enough, with what to record instead."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from advisor.report.words import percent, plain
+from advisor.trace.causes import Cause
+from advisor.trace.findings.finding import HIGH, INFO, MEDIUM, MEDIUM_SHARE, Finding, Rule
+from advisor.trace.trace import WorkKind
+from advisor.trace.verdicts import CANNOT_DECIDE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from advisor.trace.findings.facts import Facts
+
+__all__ = ["RULE"]
+
+RECORD = "nsys profile --trace=cuda,nvtx --cuda-graph-trace=node"
+
+
+def _find(facts: Facts) -> Iterator[Finding]:
+    undecided = [
+        subject for subject in facts.subjects if subject.verdict == CANNOT_DECIDE and subject.index is not None
+    ]
+    coverage, totals = facts.coverage, facts.totals
+    reasons, advice = [], []
+    unknown = totals.causes[Cause.UNKNOWN] / max(totals.span_ns, 1)
+    orphans = facts.evidence.launches.call < 0
+    migrations = int((orphans & (facts.trace.works.kind != WorkKind.KERNEL)).sum())
+    if coverage.orphans and (undecided or unknown >= MEDIUM_SHARE):
+        reasons.append(
+            f"{coverage.orphans:,} of {coverage.work:,} works have no launch call, and {percent(unknown)} of the "
+            "time the GPU waits for them"
+        )
+        if 2 * migrations > coverage.orphans:
+            advice.append(
+                "Most of these are copies that no call asked for, as unified-memory migrations are: prefetch with "
+                "cudaMemPrefetchAsync or copy explicitly, then record again."
+            )
+        else:
+            advice.append(f"Start recording before the first launch of what you look at: `{RECORD}`.")
+    if coverage.graph_level:
+        reasons.append(f"{coverage.graph_level:,} CUDA graph launches are recorded as a whole, their nodes invisible")
+        advice.append(f"Record node by node: `{RECORD}`.")
+    if not reasons and not undecided:
+        return
+    subject = undecided[0] if undecided else None
+    what = f"`{plain(subject.graph)}`" if subject is not None and subject.graph is not None else "this trace"
+    begin = f"Why the GPU waits in {what} cannot be decided" if undecided else "Part of the trace is hidden"
+    yield Finding(
+        id=RULE.id,
+        severity=HIGH if undecided else MEDIUM if unknown >= MEDIUM_SHARE else INFO,
+        graph=None if subject is None else subject.graph,
+        message=f"{begin}: {'; '.join(reasons) or 'no work takes any time'}.",
+        advice=" ".join(advice) or f"Record again: `{RECORD}`.",
+        saving_ns=None,
+        evidence={
+            "share": unknown,
+            "work": coverage.work,
+            "orphans": coverage.orphans,
+            "orphans_that_are_no_kernels": migrations,
+            "unknown_ns": totals.causes[Cause.UNKNOWN],
+            "graph_level": coverage.graph_level,
+        },
+    )
+
+
+RULE = Rule(
+    id="cannot-decide",
+    title="the trace does not show enough",
+    means=(
+        "Works without a launch call have gaps of unknown cause, and a CUDA graph recorded as one interval hides the "
+        "gaps inside. Where that could move the gap ratio over the threshold, or under it, no ratio is told."
+    ),
+    found=(
+        "A graph's gap ratio lies on one side of the threshold with the unknown gaps and hidden intervals left out, "
+        "and on the other with all of them counted as fusible (high). Or works without a launch call cost 5 % of the "
+        "time or more (medium). Or CUDA graph launches were recorded as a whole (info)."
+    ),
+    advice=(
+        f"Record again with `{RECORD} -o trace PROGRAM`, and `nsys export --type sqlite trace.nsys-rep`. Begin "
+        "before the launches that matter: a trimmed window loses the calls of what is still queued. Unified-memory "
+        "migrations never have a launch call: prefetch instead."
+    ),
+    doubt=(
+        "Node-level tracing of CUDA graphs costs time per node, and the gaps inside are then somewhat too long. Works "
+        "without call are harmless where they cost no time."
+    ),
+    find=_find,
+)
