@@ -123,23 +123,23 @@ class ThreadActivity:
         Returns:
             For each cause that occurs shape (n,), ns; they add up to `end - begin`.
         """
-        sides = []
-        for time in (begin, end):
-            point = self._axis(time, thread)
-            segment = np.searchsorted(self._events, point, side="right") - 1
-            sides.append((segment, point - self._events[segment]))
-        durations = np.diff(self._events, append=self._events[-1])
+        begin, end = self._axis(begin, thread), self._axis(end, thread)
+        first = np.searchsorted(self._events, begin, side="right") - 1
+        last = np.searchsorted(self._events, end, side="left") - 1
         parts = {}
-        # What lies before a thread's first event falls into the last segment of the thread before: see `_labels`.
+        # Most intervals lie inside one segment; the others are cut by what each cause has summed up to either end.
+        whole = first >= last
+        inside = np.where(whole, self._label[first], np.int8(-1))
+        across = np.flatnonzero(~whole)
+        durations = np.diff(self._events, append=self._events[-1])
         for cause in np.flatnonzero(np.bincount(self._label)):
+            part = parts[Cause(cause)] = np.where(inside == cause, end - begin, 0)
+            if not len(across):
+                continue
             mine = self._label == cause
-            before = np.cumsum(np.where(mine, durations, 0))
-            before -= np.where(mine, durations, 0)
-            (first, into_first), (last, into_last) = sides
-            part = before[last] - before[first]
-            part += np.where(mine[last], into_last, 0)
-            part -= np.where(mine[first], into_first, 0)
-            parts[Cause(cause)] = part
+            before = np.cumsum(durations * mine) - durations * mine
+            for side, point, sign in ((last[across], end[across], 1), (first[across], begin[across], -1)):
+                part[across] += sign * (before[side] + (point - self._events[side]) * mine[side])
         return parts
 
 
@@ -152,48 +152,47 @@ def _labels(
     dispatch_limit_ns: int,
 ) -> NDArray[np.int8]:
     """The cause that each segment counts for, shape (events,): the segment after each event."""
-    step = np.where(begins, np.int32(1), np.int32(-1))
-    label = _idle_labels(
-        events, begins=begins, call=tag >= 0, tag=tag, thread=thread, dispatch_limit_ns=dispatch_limit_ns
-    )
-    for call_class, cause in _CAUSE_OF_CLASS.items():
-        mine = tag == call_class
-        if mine.any():
-            label[np.cumsum(np.where(mine, step, 0), dtype=np.int32) > 0] = cause
-    overhead = tag < 0
-    if overhead.any():
-        label[np.cumsum(np.where(overhead, step, 0), dtype=np.int32) > 0] = Cause.PROFILER
+    call, overhead = tag >= 0, tag < 0
+    if not overhead.any():
+        label = _call_labels(events, begins, tag, thread, dispatch_limit_ns)
+    else:
+        label = np.full(len(events), Cause.HOST, np.int8)
+        places = np.flatnonzero(call)
+        if len(places):
+            of_calls = _call_labels(events[call], begins[call], tag[call], thread[call], dispatch_limit_ns)
+            # A segment that begins with profiler overhead is what the latest call event made it.
+            latest = np.cumsum(call) - 1
+            label = np.where(latest >= 0, of_calls[latest], label)
+        inside = np.cumsum(np.where(overhead, np.where(begins, 1, -1), 0), dtype=np.int32) > 0
+        label[inside] = Cause.PROFILER
     # Between two threads on the axis, before the first event of the next one, there is only host code.
     label[:-1][thread[1:] != thread[:-1]] = Cause.HOST
     return label
 
 
-def _idle_labels(
+def _call_labels(
     events: NDArray[np.int64],
-    *,
     begins: NDArray[np.bool_],
-    call: NDArray[np.bool_],
     tag: NDArray[np.int8],
     thread: NDArray[np.int32],
     dispatch_limit_ns: int,
 ) -> NDArray[np.int8]:
-    """DISPATCH or HOST for each segment, as if no call were running in it."""
-    place = np.arange(len(events), dtype=np.int32)
-    # The API-free stretch around a segment: from the latest end of a call to the next start of one.
-    stretch_begin = np.maximum.accumulate(np.where(call & ~begins, place, -1))
-    stretch_end = np.where(call & begins, place, len(events))[::-1]
-    stretch_end = np.minimum.accumulate(stretch_end)[::-1]
-    # For the segment after event i, the next start is the first one after i: the accumulated value at i + 1.
-    stretch_end = np.append(stretch_end[1:], len(events))
-    # The latest call is the one that ended last: a launch call with a module load inside is still a launch call.
-    latest = np.maximum.accumulate(np.where(call & ~begins & (tag != CallClass.API), place, -1))
-    whole = (stretch_begin >= 0) & (stretch_end < len(events)) & (latest >= 0)
-    whole &= (thread[stretch_begin] == thread) & (thread[latest] == thread)
-    stretch_end[~whole] = 0
-    whole &= thread[stretch_end] == thread
-    whole &= events[stretch_end] - events[stretch_begin] <= dispatch_limit_ns
-    whole &= tag[latest] == CallClass.LAUNCH
-    return np.where(whole, np.int8(Cause.DISPATCH), np.int8(Cause.HOST))
+    """The same for starts and ends of calls alone."""
+    label = np.full(len(events), Cause.HOST, np.int8)
+    step = np.where(begins, np.int8(1), np.int8(-1))
+    # An API-free stretch runs from the end of a call to the next event, which is the start of one.
+    free = np.flatnonzero(np.cumsum(step, dtype=np.int32)[:-1] == 0)
+    short = events[free + 1] - events[free] <= dispatch_limit_ns
+    free = free[short & (thread[free + 1] == thread[free])]
+    named = np.where(begins & (tag != CallClass.API), np.arange(len(events), dtype=np.int32), np.int32(-1))
+    latest = np.maximum.accumulate(named)[free]
+    after_launch = (latest >= 0) & (tag[latest] == CallClass.LAUNCH) & (thread[latest] == thread[free])
+    label[free[after_launch]] = Cause.DISPATCH
+    for call_class, cause in _CAUSE_OF_CLASS.items():
+        mine = tag == call_class
+        if mine.any():
+            label[np.cumsum(np.where(mine, step, np.int8(0)), dtype=np.int32) > 0] = cause
+    return label
 
 
 def split(

@@ -163,9 +163,7 @@ def _periods(sequence: _Sequence) -> NDArray[np.intp]:
     none = np.zeros(0, np.intp)
     if len(names) < CONTEXT + LEAST_ITERATIONS:
         return none
-    context = sequence.hashes(CONTEXT)
-    order = np.argsort(context, kind="stable")
-    distances = np.diff(order)[context[order[1:]] == context[order[:-1]]]
+    distances = _distances(sequence.hashes(CONTEXT))
     distances = distances[(distances >= 2) & (distances <= len(names) // LEAST_ITERATIONS)]
     if not len(distances):
         return none
@@ -175,6 +173,16 @@ def _periods(sequence: _Sequence) -> NDArray[np.intp]:
     fits = np.array([np.count_nonzero(names[lag:] == names[:-lag]) / (len(names) - lag) for lag in lags])
     best = np.argsort(-fits, kind="stable")[:LAGS_TRIED]
     return lags[best[fits[best] >= LEAST_FIT]]
+
+
+def _distances(values: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """How far each value lies behind the one before that equals it."""
+    # The low bits make room for the place: sorting values is several times faster than sorting an index of them.
+    bits = np.uint64(len(values).bit_length())
+    places = np.arange(len(values), dtype=np.uint64)
+    order = np.sort((values >> bits << bits) | places)
+    equal = order[1:] >> bits == order[:-1] >> bits
+    return np.diff(order)[equal].astype(np.int64)
 
 
 def _longest_repetition(names: NDArray[np.int32], period: int) -> tuple[int, int]:

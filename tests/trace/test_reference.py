@@ -93,8 +93,6 @@ def test_unmatched_works_are_no_verdict() -> None:
         ("hvd_v100_fusion", "test", "nvtx", 1000, "launch-bound"),
         # A training step replayed as a CUDA graph: the GPU is full.
         ("cudagraph_window_rtx3070", "CUDA graph 2", "cuda_graph", 116, "gpu-bound"),
-        # Ranges of single operators (aten::…, ncclGroupEnd) are no executions of a model.
-        ("mfu_2gpu_before", "trace", "trace", 1, "gpu-bound"),
     ],
 )
 def test_graphs_of_real_traces(file: str, graph: str, source: str, instances: int, verdict: str) -> None:

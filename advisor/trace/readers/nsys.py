@@ -138,7 +138,9 @@ def _requests(names: Mapping[str, frozenset[str]]) -> dict[str, dict[str, str]]:
         # A table without times holds no events, whatever it is.
         if present["start"] and present["end"]:
             requests[table] = {
-                alias: f"COALESCE({', '.join([*columns, '0'])})" for alias, columns in present.items() if columns
+                alias: columns[0] if len(columns) == 1 else f"COALESCE({', '.join(columns)})"
+                for alias, columns in present.items()
+                if columns
             }
     return requests
 
