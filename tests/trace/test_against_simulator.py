@@ -349,3 +349,17 @@ def test_a_run_can_be_analysed_without_a_file(case: Simulated) -> None:
     from_file = analysed(case.run, "3.24")
     assert said(in_memory) == said(from_file)
     assert as_multiset(map(same_figures, in_memory["graphs"])) == as_multiset(map(same_figures, from_file["graphs"]))
+
+
+def test_a_launch_call_that_loads_code_inside_is_followed_by_dispatch() -> None:
+    # The module load inside is not the thread's latest call: the launch call around it ended later.
+    machine = Machine(module_load_ns=30_000, nested_loading=True)
+    start: list[Operation] = [A, Synchronize(), Host(1_000_000), Launch("b", 1_000)]
+    before, after = (
+        analysed(simulate(program, machine))["totals"]["causes"] for program in (start, [*start, Host(50_000), A])
+    )
+    # The second kernel ends 2,500 ns after its call.
+    assert present({str(cause): ns - before[cause] for cause, ns in after.items()}) == {
+        "dispatch": 47_500,
+        "launch": 5_500,
+    }
