@@ -17,7 +17,7 @@ from advisor.fuse.model import opset
 from advisor.fuse.pattern import find, roots
 from advisor.fuse.rule import New
 from advisor.fuse.rules import RULES
-from advisor.fuse.scope import OVERRIDABLE_SINCE, Known, Scope, infer
+from advisor.fuse.scope import OVERRIDABLE_SINCE, Facts, Known, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -67,7 +67,7 @@ def rewrite(model: ir.Model, rules: Sequence[Rule] = RULES, *, provider: str) ->
         provider: Execution provider that will run the model, as ONNX Runtime names it.
     """
     _inline_functions(model)
-    writer = _Writer(model, infer(model))
+    writer = _Writer(model, Facts(model))
     by_root: dict[str, list[Rule]] = {}
     for rule in rules:
         for op_type in set[str]().union(*(roots(pattern) for pattern in rule.patterns)):
@@ -78,7 +78,7 @@ def rewrite(model: ir.Model, rules: Sequence[Rule] = RULES, *, provider: str) ->
         refused: list[Site] = []
         before = len(applied)
         for graph in list(model.graphs()):
-            scope = Scope(graph, opset(model), model.ir_version, provider, writer.known)
+            scope = Scope(graph, opset(model), model.ir_version, provider, writer.facts)
             for node in reversed(list(graph)):  # backwards: the largest pattern has the last root
                 for rule in by_root.get(node.op_type, ()):
                     if node.graph is not graph:
@@ -97,7 +97,7 @@ def _apply(rule: Rule, node: ir.Node, scope: Scope, writer: _Writer) -> Site | N
         status, outcome = _judge(rule, match)
         if outcome is None:
             continue
-        names = tuple(writer.name_of(node) for node in reversed(match.nodes))
+        names = tuple(writer.name_of(node) for node in _in_order(match))
         value = match.output.name or ""
         if isinstance(outcome, New):
             writer.replace(match, outcome)
@@ -122,6 +122,21 @@ def _judge(rule: Rule, match: Match) -> tuple[Literal["illegal", "unsupported"],
         if reason is None:
             return "illegal", new
     return "unsupported", reason
+
+
+def _in_order(match: Match) -> list[ir.Node]:
+    """The nodes of MATCH, each after those that it needs."""
+    ordered: dict[ir.Node, None] = {}
+
+    def visit(node: ir.Node) -> None:
+        for value in node.inputs:
+            producer = None if value is None else value.producer()
+            if producer in match.nodes and producer not in ordered:
+                visit(producer)
+        ordered[node] = None
+
+    visit(match.nodes[0])
+    return list(ordered)
 
 
 def _nodes(new: New) -> Iterator[New]:
@@ -182,11 +197,11 @@ class _Writer:
 
     Attributes:
         model: What is written to.
-        known: Type and shape of values, kept up to date for those that are written.
+        facts: About its values, kept up to date for those that are written.
     """
 
     model: ir.Model
-    known: dict[ir.Value, Known]
+    facts: Facts
     values: set[str] = field(init=False)
     nodes: Counter[str] = field(init=False)
 
@@ -212,11 +227,10 @@ class _Writer:
         output = self._write(new, match, {})
         output.type, output.shape, output.doc_string = old.type, old.shape, old.doc_string
         output.metadata_props.update(old.metadata_props)
-        if old in self.known:
-            self.known[output] = self.known[old]
+        self.facts[output] = self.facts[old]
         old.replace_all_uses_with(output, replace_graph_outputs=True)
         old.name, output.name = None, name
-        self._remove(match.nodes, match.scope.graph)
+        self._remove(match.nodes[0], frozenset(match.nodes))
 
     def _write(self, new: New, match: Match, written: dict[int, ir.Value]) -> ir.Value:
         """Insert the node NEW, and those that it needs, before the root of MATCH, and return its output."""
@@ -238,7 +252,7 @@ class _Writer:
         output = node.outputs[0]
         output.name = self._unique(f"{match.output.name}/{new.op_type}", self.values)
         output.type = None if dtype is None else ir.TensorType(dtype)
-        self.known[output] = Known(dtype, None)
+        self.facts[output] = Known(dtype, None)
         match.scope.graph.insert_before(root, node)
         if new.domain:
             self.model.opset_imports.setdefault(new.domain, 1)
@@ -257,30 +271,22 @@ class _Writer:
         else:
             value.const_value = tensor
             match.scope.graph.register_initializer(value)
-        self.known[value] = Known(tensor.dtype, array.shape)
+        self.facts[value] = Known(tensor.dtype, array.shape)
         return value
 
-    def _remove(self, nodes: Iterable[ir.Node], graph: ir.Graph) -> None:
-        """Take NODES out of GRAPH where nothing needs them any more, and then what only they needed."""
-        for node in nodes:
-            if node.graph is None or any(value.uses() or value.is_graph_output() for value in node.outputs):
-                continue
-            inputs = [value for value in node.inputs if value is not None]
-            graph.remove(node, safe=True)
-            for value in inputs:
-                self._remove_unused(value)
-
-    def _remove_unused(self, value: ir.Value) -> None:
-        """Take out a constant or a cast that was only there for nodes that are gone."""
-        if value.uses() or value.is_graph_output() or value.is_graph_input():
+    def _remove(self, node: ir.Node, fused: frozenset[ir.Node]) -> None:
+        """Take out NODE if nothing needs it any more, and then what only it needed: fused nodes, constants, casts."""
+        if node.graph is None or any(value.uses() or value.is_graph_output() for value in node.outputs):
             return
-        node, graph = value.producer(), value.graph
-        if graph is None or value.name is None:
-            return
-        if node is not None and node.op_type in PASSIVE and not node.domain:
-            self._remove([node], graph)
-        elif value.is_initializer():
-            del graph.initializers[value.name]
+        inputs = [value for value in node.inputs if value is not None]
+        node.graph.remove(node, safe=True)
+        for value in inputs:
+            producer = value.producer()
+            if producer is not None and (producer in fused or (producer.op_type in PASSIVE and not producer.domain)):
+                self._remove(producer, fused)
+            elif value.is_initializer() and not (value.uses() or value.is_graph_input() or value.is_graph_output()):
+                assert value.graph is not None, "an initialiser belongs to a graph"
+                del value.graph.initializers[value.name or ""]
 
     @staticmethod
     def _unique(name: str, taken: set[str] | Counter[str]) -> str:

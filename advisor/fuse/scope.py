@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import onnx
 import onnx_ir as ir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
-__all__ = ["Dims", "Known", "Scope", "attribute", "infer"]
+__all__ = ["OVERRIDABLE_SINCE", "Dims", "Facts", "Known", "Scope", "attribute"]
 
 Dims = tuple[int | None, ...]
 """A shape; None is a dimension that only the run knows."""
@@ -40,6 +41,23 @@ class Known:
 NOTHING = Known(None, None)
 
 
+class Facts:
+    """What is certain about the values of a model; found out when first asked, which takes as long as a rewrite."""
+
+    def __init__(self, model: ir.Model) -> None:
+        self._model = model
+
+    def __getitem__(self, value: ir.Value) -> Known:
+        return self._known.get(value, NOTHING)
+
+    def __setitem__(self, value: ir.Value, known: Known) -> None:
+        self._known[value] = known
+
+    @cached_property
+    def _known(self) -> dict[ir.Value, Known]:
+        return _infer(self._model)
+
+
 @dataclass(frozen=True)
 class Scope:
     """One graph (or body) under a rule's eyes.
@@ -49,14 +67,14 @@ class Scope:
         opset: Version of the standard operator set.
         ir_version: Of the model.
         provider: Execution provider that will run the model, as ONNX Runtime names it.
-        known: Type and shape of values, as far as they follow from inputs and weights.
+        facts: Type and shape of values, as far as they follow from inputs and weights.
     """
 
     graph: ir.Graph
     opset: int
     ir_version: int
     provider: str
-    known: Mapping[ir.Value, Known]
+    facts: Facts
 
     def overridable(self, value: ir.Value) -> bool:
         """Whether VALUE is an initialiser whose value the caller may replace at run time."""
@@ -83,7 +101,7 @@ class Scope:
 
     def shape(self, value: ir.Value) -> Dims | None:
         """The shape of VALUE; None where not even the rank is certain."""
-        return self.known.get(value, NOTHING).dims
+        return self.facts[value].dims
 
     def rank(self, value: ir.Value) -> int | None:
         """The number of dimensions of VALUE, if certain."""
@@ -92,7 +110,7 @@ class Scope:
 
     def dtype(self, value: ir.Value) -> ir.DataType | None:
         """The element type of VALUE, if certain."""
-        return self.known.get(value, NOTHING).dtype
+        return self.facts[value].dtype
 
 
 def attribute(node: ir.Node, name: str, opset: int) -> Any:
@@ -112,26 +130,42 @@ def attribute(node: ir.Node, name: str, opset: int) -> Any:
     return default.value
 
 
-def infer(model: ir.Model) -> dict[ir.Value, Known]:
+def _infer(model: ir.Model) -> dict[ir.Value, Known]:
     """Types and shapes that follow from the declared inputs, which ONNX Runtime enforces, and the weights.
 
-    Shapes that MODEL declares for other values may be stale, and weights that a caller may override may change: inference
-    sees neither.
+    Shapes that MODEL declares for other values may be stale, and weights that a caller may override may change:
+    inference sees neither.
     """
     bare = _without_claims(model)
+    proto = ir.to_proto(bare)
     try:
-        inferred = ir.from_proto(
-            onnx.shape_inference.infer_shapes(ir.to_proto(bare), strict_mode=False, data_prop=True)
-        )
-    except Exception:  # whatever the model does to the inference, only inputs and weights are certain then
-        inferred = bare
-    pairs = zip(_computed(model), _computed(inferred), strict=False)  # the copy has more inputs, at the end
+        while True:
+            bare = ir.from_proto(onnx.shape_inference.infer_shapes(proto, strict_mode=False, data_prop=True))
+            if not _give_reshapes_a_rank(bare):
+                break
+            proto = ir.to_proto(bare)
+    except Exception:  # whatever a model does to the inference: less is certain then
+        bare = ir.from_proto(proto)
+    pairs = zip(_computed(model), _computed(bare), strict=False)  # the copy has more inputs, at the end
     known = {value: Known(twin.dtype, _dims(twin)) for value, twin in pairs if isinstance(twin.type, ir.TensorType)}
     for graph in model.graphs():
         for value in graph.initializers.values():
             if value.const_value is not None and not value.is_graph_input():
                 known[value] = Known(value.const_value.dtype, tuple(value.const_value.shape.numpy()))
     return known
+
+
+def _give_reshapes_a_rank(model: ir.Model) -> bool:
+    """Where only the run knows a Reshape's target, its length still is the result's rank, which ONNX leaves open."""
+    found = False
+    for node in model.graph.all_nodes():
+        if node.op_type != "Reshape" or node.domain or len(node.inputs) != 2 or node.inputs[1] is None:
+            continue
+        target, result = _dims(node.inputs[1]), node.outputs[0]
+        if result.shape is None and target is not None and len(target) == 1 and target[0] is not None:
+            result.shape = ir.Shape([None] * target[0])
+            found = True
+    return found
 
 
 def _computed(model: ir.Model) -> Iterator[ir.Value]:
@@ -145,13 +179,19 @@ def _computed(model: ir.Model) -> Iterator[ir.Value]:
 
 
 def _dims(value: ir.Value) -> Dims | None:
-    return None if value.shape is None else tuple(dim if isinstance(dim, int) else None for dim in value.shape)
+    """The shape of VALUE; some exporters write an open dimension as -1."""
+    if value.shape is None:
+        return None
+    return tuple(dim if isinstance(dim, int) and dim >= 0 else None for dim in value.shape)
 
 
 def _without_claims(model: ir.Model) -> ir.Model:
     """A small copy of MODEL that says nothing about shapes except of inputs and weights."""
     copy = model.clone()
     overridable = model.ir_version >= OVERRIDABLE_SINCE
+    for value in copy.graph.inputs:
+        dims = _dims(value)
+        value.shape = None if dims is None else ir.Shape(dims)
     for graph in copy.graphs():
         is_main = graph is copy.graph
         if not is_main:
