@@ -184,7 +184,8 @@ def _call_labels(
     free = np.flatnonzero(np.cumsum(step, dtype=np.int32)[:-1] == 0)
     short = events[free + 1] - events[free] <= dispatch_limit_ns
     free = free[short & (thread[free + 1] == thread[free])]
-    named = np.where(begins & (tag != CallClass.API), np.arange(len(events), dtype=np.int32), np.int32(-1))
+    # The latest call is the one that ended last: a launch call with a module load inside is still a launch call.
+    named = np.where(~begins & (tag != CallClass.API), np.arange(len(events), dtype=np.int32), np.int32(-1))
     latest = np.maximum.accumulate(named)[free]
     after_launch = (latest >= 0) & (tag[latest] == CallClass.LAUNCH) & (thread[latest] == thread[free])
     label[free[after_launch]] = Cause.DISPATCH
