@@ -14,6 +14,7 @@ import typer
 
 from advisor.cli.analyze import analyze
 from advisor.cli.doctor import doctor
+from advisor.cli.explain import explain
 from advisor.cli.fuse import fuse
 from advisor.cli.gate import gate
 from advisor.cli.schema import schema
@@ -29,6 +30,7 @@ app = typer.Typer(
     add_completion=False,
 )
 app.command()(analyze)
+app.command()(explain)
 app.command()(fuse)
 app.command()(gate)
 app.command()(doctor)

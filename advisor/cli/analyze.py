@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["analyze"]
 
-STEPS = 5
+STEPS = 6
 LARGE_FILE = 64 * 1024 * 1024
 """Files from this size on take about a second."""
 
@@ -29,6 +29,7 @@ def analyze(
         float, typer.Option(parser=parse_ratio, metavar="RATIO", help="Flag graphs with a gap ratio over this.")
     ] = "20%",  # type: ignore[assignment]  # typer gives it to the parser
     top: Annotated[int, typer.Option(min=1, help="How many kernels and graphs to list.")] = 10,
+    findings: Annotated[int, typer.Option(min=0, help="How many findings to tell.")] = 3,
     json_file: Annotated[
         Path | None, typer.Option("--json", metavar="FILE", help="Write the analysis as JSON; - is standard output.")
     ] = None,
@@ -82,7 +83,7 @@ def analyze(
         from advisor.report.analysis_text import render_analysis
 
         console = Console()
-        console.print(render_analysis(analysis, top=top, width=console.width))
+        console.print(render_analysis(analysis, top=top, width=console.width, findings=findings))
     if fail_on_flag and analysis.flagged:
         raise typer.Exit(1)
     if fail_on_flag and any(graph.verdict == CANNOT_DECIDE for graph in analysis.graph_figures):

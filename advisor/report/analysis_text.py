@@ -6,19 +6,23 @@ from typing import TYPE_CHECKING
 
 from rich import box
 from rich.console import Group
+from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
 from advisor.report.analysis_words import CAUSE_WORDS, headline, notes, whole_trace, worth
-from advisor.report.words import duration, percent, plain, short_name
+from advisor.report.chain_names import chain_name
+from advisor.report.words import duration, duration_range, percent, plain, short_name
 from advisor.trace.causes import FUSIBLE
+from advisor.trace.findings.finding import HIGH, INFO, MEDIUM
 from advisor.trace.verdicts import CANNOT_DECIDE
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from advisor.trace.analysis import Analysis
+    from advisor.trace.findings.finding import Finding
 
 __all__ = ["render_analysis"]
 
@@ -26,17 +30,27 @@ BAR_WIDTH = 8
 NARROW = 76
 """In fewer columns the less important figures are left out."""
 
+FINDINGS = 3
+"""So many are told unless more are asked for."""
 
-def render_analysis(analysis: Analysis, *, top: int, width: int) -> RenderableType:
+CANDIDATES = 5
+COLOURS = {HIGH: "red", MEDIUM: "yellow", INFO: "blue"}
+
+
+def render_analysis(analysis: Analysis, *, top: int, width: int, findings: int = FINDINGS) -> RenderableType:
     """What `advisor analyze` prints.
 
     Args:
         analysis: The result.
         top: How many kernels, and how many graphs, are listed.
         width: How many columns there are.
+        findings: How many findings are told.
     """
     narrow = width < NARROW
-    parts: list[RenderableType] = [_summary(analysis), _causes(analysis, narrow), _kernels(analysis, top, narrow)]
+    parts: list[RenderableType] = [_summary(analysis), *_findings(analysis, findings), _causes(analysis, narrow)]
+    if analysis.candidates:
+        parts.append(_candidates(analysis, min(top, CANDIDATES)))
+    parts.append(_kernels(analysis, top, narrow))
     if analysis.graph_figures[0].source != "trace":
         parts.append(_graphs(analysis, top, narrow))
     parts += [Text(f"note: {note}", style="yellow") for note in notes(analysis)]
@@ -51,6 +65,24 @@ def _summary(analysis: Analysis) -> Panel:
     undecided = analysis.graph_figures[0].verdict == CANNOT_DECIDE
     colour = "red" if analysis.flagged else "yellow" if undecided else "green"
     return Panel(text, title=Text(plain(analysis.trace.path.name)), border_style=colour, box=box.ROUNDED)
+
+
+def _findings(analysis: Analysis, most: int) -> list[RenderableType]:
+    """What to do: each rule once, with the graph that it matters most for."""
+    by_rule: dict[str, list[Finding]] = {}
+    for finding in analysis.findings:
+        by_rule.setdefault(finding.id, []).append(finding)
+    if not by_rule:
+        return []
+    parts: list[RenderableType] = [Text("What to do", style="bold")]
+    for first, *others in list(by_rule.values())[:most]:
+        text = Text.assemble((f"{first.id} ({first.severity})", COLOURS[first.severity]), f": {first.message}")
+        if others:
+            text.append(f" {len(others)} more like this.")
+        parts += [text, Padding(Text(f"→ {first.advice}"), (0, 0, 0, 2))]
+    rest = max(len(by_rule) - most, 0)
+    more = f"; {rest} more with --findings {len(by_rule)}" if rest else ""
+    return [*parts, Text(f"`advisor explain {next(iter(by_rule))}` says how it is told{more}.\n", style="dim")]
 
 
 def _cut(name: str) -> Text:
@@ -86,6 +118,27 @@ def _causes(analysis: Analysis, narrow: bool) -> RenderableType:
     of_span = percent(totals.fusible_gap_ns / totals.span_ns)
     footer = f"* fusion can remove it: {duration(totals.fusible_gap_ns)} in all, {of_span} of the time\n"
     return Group(table, Text(footer))
+
+
+def _candidates(analysis: Analysis, most: int) -> RenderableType:
+    """The chains of the graph in which fusing one saves most, and what its levers would save."""
+    first = analysis.candidates[0]
+    mine = [each for each in analysis.candidates if (each.graph, each.variant) == (first.graph, first.variant)]
+    listed, rest = mine[:most], max(len(mine) - most, 0)
+    levers = next(each for each in analysis.levers if (each.graph, each.variant) == (first.graph, first.variant))
+    whole = analysis.graph_figures[0].source == "trace"
+    table = _table("Chains of kernels that could be one" + (f" ({rest:,} more)" if rest else ""))
+    table.add_column("chain")
+    for heading in ("times" if whole else "a run", "saving, predicted"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in listed:
+        times = f"{row.occurrences:,} \N{MULTIPLICATION SIGN}"
+        table.add_row(_cut(chain_name(row)), times, duration_range(*row.saving_ns))
+    where = "of this trace" if whole else f"of a run of {plain(first.graph)}"
+    text = f"All {levers.chains:,} chains {where}: {duration_range(*levers.fusion_ns)}."
+    if levers.capture_ns and levers.capture_ns[1]:
+        text += f" CUDA graph capture instead: {duration_range(*levers.capture_ns)}."
+    return Group(table, Text(text + "\n"))
 
 
 def _kernels(analysis: Analysis, top: int, narrow: bool) -> RenderableType:

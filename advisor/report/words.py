@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["duration", "percent", "plain", "short_name"]
+__all__ = ["duration", "duration_range", "percent", "plain", "short_name"]
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
 _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))
@@ -24,6 +24,17 @@ def duration(ns: float) -> str:
             digits = 2 if abs(value) < 9.995 else 1 if abs(value) < 99.95 else 0
             return f"{value:,.{digits}f} {unit}"
     return f"{ns:.0f} ns"
+
+
+def duration_range(low: float, high: float) -> str:
+    """A range of times, the unit once where both have the same: `310 to 420 µs`; from nothing on: `at most 420 µs`."""
+    first, last = duration(low), duration(high)
+    if first == last:
+        return last
+    if not low:
+        return f"at most {last}"
+    number, unit = first.split(" ")
+    return f"{number if last.endswith(f' {unit}') else first} to {last}"
 
 
 def percent(ratio: float | None) -> str:

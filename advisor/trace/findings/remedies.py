@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from advisor.report.words import duration, percent
+from advisor.report.words import duration, duration_range, percent
 
 if TYPE_CHECKING:
     from advisor.trace.candidates import Saving
@@ -40,11 +40,9 @@ def remedies(subject: Subject) -> tuple[str, Saving | None]:
 
 
 def saving_words(subject: Subject, saving: Saving) -> str:
-    """A predicted saving for people: `predicted to save 310 to 420 µs, 33 to 44 %`."""
+    """A predicted saving for people: `predicted to save 310 to 420 µs, at most 44 %`."""
     low, high = saving
-    if low == high:
-        return f"predicted to save {duration(high)}, {percent(subject.share(high))}"
-    shares = f"{percent(subject.share(low))} to {percent(subject.share(high))}"
+    most = f"at most {percent(subject.share(high))}"
     if not low:
-        return f"predicted to save at most {duration(high)}, {percent(subject.share(high))}"
-    return f"predicted to save {duration(low)} to {duration(high)}, {shares}"
+        return f"predicted to save {most} ({duration(high)})"
+    return f"predicted to save {duration_range(low, high)}, {most}"

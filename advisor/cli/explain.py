@@ -1,0 +1,32 @@
+"""`advisor explain [ID]`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from advisor.errors import BadInput
+
+__all__ = ["explain"]
+
+WIDEST = 100
+
+
+def explain(
+    rule_id: Annotated[
+        str | None, typer.Argument(metavar="ID", help="A finding's id, such as launch-bound; without it, all ids.")
+    ] = None,
+) -> None:
+    """Say what a finding of `advisor analyze` means, how it is found, what to do, and when it is wrong."""
+    from rich.console import Console
+
+    from advisor.trace.findings import RULES
+
+    if rule_id is None:
+        width = max(map(len, RULES))
+        print("\n".join(f"{rule.id:{width}}  {rule.title}" for rule in RULES.values()))
+        return
+    if rule_id not in RULES:
+        raise BadInput(f"no finding {rule_id!r}: there are {', '.join(RULES)}")
+    print(RULES[rule_id].page(min(Console().width, WIDEST)))
