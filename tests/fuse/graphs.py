@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from advisor.fuse.rule import Rule
 
+NOT_BY_THE_RUNTIME = (False,)
+"""Optimisation for `assert_same`, where ONNX Runtime's own optimiser gets the original wrong, too."""
 Arrays = dict[str, "NDArray[Any]"]
 
 CPU = "CPUExecutionProvider"
@@ -64,7 +66,7 @@ def session(subject: ir.Model, *, optimised: bool = False) -> ort.InferenceSessi
 def random_inputs(of: ort.InferenceSession, *, dynamic: int = 3, seed: int = 0, scale: float = 2.0) -> Arrays:
     """Normal values for every input; open dimensions are DYNAMIC."""
     generator = np.random.default_rng(seed)
-    inputs = {}
+    inputs: Arrays = {}
     for value in of.get_inputs():
         dims = [dim if isinstance(dim, int) else dynamic for dim in value.shape]
         inputs[value.name] = np.asarray(scale * generator.standard_normal(dims), TYPES[value.type])
