@@ -1,0 +1,217 @@
+"""What counts as the same model: values, NaN, shapes, dtypes and names of every output on every set of inputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx_ir as ir
+import pytest
+
+from advisor.fuse.verify import Reference, Verification, record, verify, verify_runtime
+from advisor.measure.inputs import Inputs, InputSet, generate_inputs
+from advisor.measure.session import CPU, Level, NotRunnable, open_session
+from tests.fuse.graphs import proto
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import onnxruntime as ort  # type: ignore[import-untyped]
+    from numpy.typing import NDArray
+
+
+def session(text: str, **options: Any) -> ort.InferenceSession:
+    return open_session(proto(text, **options).SerializeToString(), level=Level.OFF, provider=CPU)
+
+
+def f32(*values: float) -> NDArray[np.float32]:
+    return np.array(values, np.float32)
+
+
+def reference(text: str, *, quantized: bool = False, **options: Any) -> Reference:
+    model = ir.from_proto(proto(text, **options))
+    return record(session(text, **options), generate_inputs(model), quantized=quantized)
+
+
+def on(text: str, feed: Mapping[str, NDArray[Any]]) -> Reference:
+    return record(session(text), Inputs((InputSet("given", feed),)))
+
+
+def compare(original: str, other: str, **options: Any) -> Verification:
+    return verify(reference(original, **options), session(other, **options))
+
+
+RELU = "(float[batch, 8] x) => (float[batch, 8] y) { y = Relu(x) }"
+
+
+def test_the_same_model_passes_without_a_difference_on_every_set() -> None:
+    result = compare(RELU, RELU)
+    assert result == Verification(True, 6, 0.0, 0.0, "y", errors=result.errors)
+
+
+def test_another_function_fails_and_the_output_is_named() -> None:
+    result = compare(RELU, "(float[batch, 8] x) => (float[batch, 8] y) { y = LeakyRelu<alpha = 0.1>(x) }")
+    assert not result.passed
+    assert result.worst_output == "y"
+    assert "'y' is off by" in result.reason
+    assert result.max_abs_error is not None
+    assert result.max_abs_error > 0.01
+
+
+@pytest.mark.parametrize(
+    ("dtype", "wrong", "rounding"),
+    [("float", 1e-3, 1e-5), ("double", 1e-8, 1e-10), ("float16", 1e-1, 2e-3)],
+)
+def test_every_dtype_lets_rounding_through_and_no_more(dtype: str, wrong: float, rounding: float) -> None:
+    original = f"({dtype}[batch, 64] x) => ({dtype}[batch, 64] y) {{ y = Tanh(x) }}"
+    if dtype == "double":
+        original = original.replace("Tanh", "Sqrt")
+    name = {"float": "float32", "double": "float64"}.get(dtype, dtype)
+    for change, passes in ((wrong, False), (rounding, True)):
+        other = original.replace("{ y =", "{ t =").replace(" }", "  y = Mul(t, factor) }")
+        factor = np.array(1 + change, name)
+        candidate = open_session(proto(other, factor=factor).SerializeToString(), level=Level.OFF, provider=CPU)
+        assert verify(reference(original), candidate).passed is passes
+
+
+def test_tanh_gelu_is_no_erf_gelu() -> None:
+    original = """(float[batch, 64] x) => (float[batch, 64] y) { y = com.microsoft.Gelu(x) }"""
+    other = """(float[batch, 64] x) => (float[batch, 64] y) { y = com.microsoft.FastGelu(x) }"""
+    assert compare(original, original).passed
+    result = compare(original, other)
+    assert not result.passed
+    assert result.max_abs_error is not None
+    assert 1e-4 < result.max_abs_error < 1e-3
+
+
+def test_a_fault_that_only_some_inputs_show_is_found() -> None:
+    saturated = "(float[batch, 64] x) => (float[batch, 64] y) { y = Min(x, limit) }"
+    identity = "(float[batch, 64] x) => (float[batch, 64] y) { y = Identity(x) }"
+    candidate = open_session(proto(saturated, limit=f32(7)).SerializeToString(), level=Level.OFF, provider=CPU)
+    result = verify(reference(identity), candidate)
+    assert "large inputs" in result.reason
+    assert result.inputs == 3
+
+
+def test_a_model_that_holds_for_one_batch_only_is_found() -> None:
+    original = "(float[batch, 8] x) => (float[batch, 8] y) { y = Relu(x) }"
+    fixed = "(float[batch, 8] x) => (float[batch, 8] y) { r = Relu(x)  y = Reshape(r, shape) }"
+    candidate = open_session(proto(fixed, shape=np.array([1, 8])).SerializeToString(), level=Level.OFF, provider=CPU)
+    result = verify(reference(original), candidate)
+    assert not result.passed
+    assert "odd batch" in result.reason
+
+
+@pytest.mark.parametrize(
+    ("other", "words"),
+    [
+        ("(float[batch, 8] x) => (float[batch, 8] z) { z = Relu(x) }", "names or types"),
+        ("(float[batch, 8] v) => (float[batch, 8] y) { y = Relu(v) }", "names or types"),
+        ("(float[batch, 8] x) => (double[batch, 8] y) { r = Relu(x)  y = Cast<to = 11>(r) }", "names or types"),
+        ("(float[batch, 8] x) => (float y) { r = Relu(x)  y = ReduceSum<keepdims = 0>(r) }", "shape"),
+        ("(float[batch, 8] x) => (float[8, batch] y) { r = Relu(x)  y = Transpose(r) }", "shape"),
+    ],
+)
+def test_names_dtypes_and_shapes_are_part_of_it(other: str, words: str) -> None:
+    result = compare(RELU, other)
+    assert not result.passed
+    assert words in result.reason
+
+
+def test_every_output_counts_and_their_order_too() -> None:
+    two = "(float[4] x) => (float[4] a, float[4] b) { a = Relu(x)  b = Neg(x) }"
+    wrong = "(float[4] x) => (float[4] a, float[4] b) { a = Relu(x)  b = Identity(x) }"
+    swapped = "(float[4] x) => (float[4] b, float[4] a) { a = Relu(x)  b = Neg(x) }"
+    assert compare(two, two).passed
+    assert compare(two, wrong).worst_output == "b"
+    assert not compare(two, swapped).passed
+
+
+def test_nan_and_infinity_must_be_in_the_same_places() -> None:
+    feed = {"x": f32(-1, 0, 1, 2)}
+    log = "(float[4] x) => (float[4] y) { y = Log(x) }"  # NaN, -inf, 0, 0.7
+    original = on(log, feed)
+    assert verify(original, session(log)).passed
+    without_nan = "(float[4] x) => (float[4] y) { a = Abs(x)  y = Log(a) }"
+    assert "NaN" in verify(original, session(without_nan)).reason
+    without_infinity = open_session(
+        proto("(float[4] x) => (float[4] y) { l = Log(x)  y = Max(l, low) }", low=f32(-1e30)).SerializeToString(),
+        level=Level.OFF,
+        provider=CPU,
+    )
+    assert "infinite" in verify(original, without_infinity).reason
+    opposite = "(float[4] x) => (float[4] y) { l = Log(x)  y = Neg(l) }"
+    assert "infinite" in verify(original, session(opposite)).reason
+
+
+def test_a_value_that_stands_for_minus_infinity_does_not_hide_a_fault() -> None:
+    masked = np.where(np.arange(1000) % 200 == 0, np.float32(-1e9), 0).astype(np.float32)
+    original = "(float[1000] x) => (float[1000] y) { y = Add(x, mask) }"
+    wrong = "(float[1000] x) => (float[1000] y) { h = Mul(x, factor)  y = Add(h, mask) }"
+    known = reference(original, mask=masked)
+    candidate = open_session(
+        proto(wrong, mask=masked, factor=f32(1.01)).SerializeToString(), level=Level.OFF, provider=CPU
+    )
+    assert not verify(known, candidate).passed
+
+
+def test_integers_and_booleans_are_equal_or_not() -> None:
+    argmax = "(float[4, 8] x) => (int64[4] y) { y = ArgMax<axis = 1, keepdims = 0>(x) }"
+    argmin = "(float[4, 8] x) => (int64[4] y) { y = ArgMin<axis = 1, keepdims = 0>(x) }"
+    assert compare(argmax, argmax).passed
+    assert "differs in" in compare(argmax, argmin).reason
+
+
+def test_sequences_are_compared_element_by_element() -> None:
+    split = "(float[4] x) => (seq(float[2]) y) { y = SplitToSequence<axis = 0>(x, size) }"
+    swapped = "(float[4] x) => (seq(float[2]) y) { n = Neg(x)  y = SplitToSequence<axis = 0>(n, size) }"
+    size = np.array(2)
+    assert compare(split, split, size=size).passed
+    assert compare(split, swapped, size=size).worst_output == "y[0]"
+
+
+def test_a_model_that_does_not_run_has_failed() -> None:
+    result = compare(
+        "(float[batch, 8] x) => (float[batch, m] y) { y = Relu(x) }",
+        "(float[batch, 8] x) => (float[batch, m] y) { s = Shape(x)  d = Mul(s, s)  r = Relu(x)  y = Reshape(r, d) }",
+    )
+    assert not result.passed
+    assert "does not run" in result.reason
+
+
+def test_sets_that_the_original_does_not_run_on_are_left_out_and_named() -> None:
+    fixed = "(float[batch, 8] x) => (float[batch, 8] y) { r = Relu(x)  y = Reshape(r, shape) }"
+    known = reference(fixed, shape=np.array([1, 8]))
+    assert list(known.skipped) == ["odd batch"]
+    assert len(known.sets) == 5
+
+
+def test_an_original_that_does_not_run_is_an_error() -> None:
+    model = "(float[batch, 8] x) => (float[batch, 8] y) { r = Relu(x)  y = Reshape(r, shape) }"
+    with pytest.raises(NotRunnable):
+        reference(model, shape=np.array([5, 5]))
+
+
+def test_a_quantized_model_may_differ_by_steps() -> None:
+    original = "(float[batch, 64] x) => (float[batch, 64] y) { y = Tanh(x) }"
+    other = "(float[batch, 64] x) => (float[batch, 64] y) { t = Tanh(x)  y = Mul(t, factor) }"
+    candidate = open_session(proto(other, factor=f32(1.02)).SerializeToString(), level=Level.OFF, provider=CPU)
+    assert not verify(reference(original), candidate).passed
+    assert verify(reference(original, quantized=True), candidate).passed
+
+
+def test_what_the_runtime_does_to_the_original_is_not_the_models_fault() -> None:
+    original = "(float[batch, 64] x) => (float[batch, 64] y) { y = Tanh(x) }"
+    other = "(float[batch, 64] x) => (float[batch, 64] y) { t = Tanh(x)  y = Mul(t, factor) }"
+
+    def off_by(error: float) -> ort.InferenceSession:
+        model = proto(other, factor=f32(1 + error))
+        return open_session(model.SerializeToString(), level=Level.OFF, provider=CPU)
+
+    known = reference(original)
+    runtime = verify_runtime(known, off_by(5e-4))  # stands for a session at ORT_ENABLE_ALL
+    assert runtime.passed
+    assert verify(known, off_by(5e-4), runtime=runtime).passed
+    assert not verify(known, off_by(5e-4)).passed
+    assert not verify(known, off_by(1e-3), runtime=runtime).passed
+    assert not verify_runtime(known, off_by(1e-2)).passed
