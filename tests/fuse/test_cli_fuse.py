@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -166,12 +165,17 @@ def test_a_provider_that_does_not_load_is_said_aloud(fuse: Fuse, model: Path) ->
 
 
 def test_an_interruption_leaves_nothing_behind(model: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "advisor", "fuse", str(model), "-o", str(tmp_path / "out.onnx"), *QUICK[:-1], "60"]
+    endless_race = (
+        "import sys, time, advisor.cli, advisor.fuse.bench as bench\n"
+        "bench.measure_pair = lambda *_, **__: (print('racing', flush=True), time.sleep(60))\n"
+        "advisor.cli.main()"
+    )
+    command = [sys.executable, "-c", endless_race, "fuse", str(model), "-o", str(tmp_path / "out.onnx")]
     environment = os.environ | {"PYTHONPATH": str(REPOSITORY)}
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=environment
-    ) as process:
-        time.sleep(3)
+    pipe = subprocess.PIPE
+    with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True, env=environment) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "racing\n"
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=30)
     assert process.returncode != 0
