@@ -28,6 +28,7 @@ from advisor.trace.instances import measure_instances
 from advisor.trace.kernel_classes import op_classes
 from advisor.trace.launches import join
 from advisor.trace.levers import find_levers
+from advisor.trace.onnx_operators import operator_classes
 from advisor.trace.regions import find_regions
 from advisor.trace.select import select
 from advisor.trace.timeline import busy_before, device_timeline
@@ -98,7 +99,8 @@ def analyze(
         graphs, runs = (_whole_trace(launches, totals, threshold),), _one_run(trace)
     evidence = Evidence(launches, timeline, places, parts, regions, instances, runs)
     coverage = _coverage(trace, launches, regions)
-    classes = op_classes(trace.work_names)
+    on_gpu = any(entry.gpu for entry in trace.devices)
+    classes = op_classes(trace.work_names) if on_gpu else operator_classes(trace.work_names)
     kernels = _kernel_figures(trace, launches, timeline, places, parts, threshold, classes)
     say("looking for what would help")
     chains = find_chains(trace, evidence, classes)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from advisor.trace.trace import WorkKind
+from advisor.trace.trace import RUN_RETURNS, WorkKind
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,7 +36,7 @@ class CallClass(IntEnum):
 
 
 # First match wins. Names are matched without version suffix (`plain_name`), in both the runtime's and the driver's
-# spelling: `cu(da)?`. What no row matches is an `API` call.
+# spelling, `cu(da)?`, and in AMD's, `hip`. What no row matches is an `API` call.
 CALL_CLASSES: tuple[tuple[CallClass, str], ...] = (
     (CallClass.SYNC, r"(Stream|Device|Thread|Event|Ctx)Synchronize$"),
     (CallClass.SYNC, r"(Memcpy(?!.*Async)|MemcpyBatch$)"),
@@ -50,7 +50,7 @@ CALL_CLASSES: tuple[tuple[CallClass, str], ...] = (
     (CallClass.MODULE, r"FuncLoad|Kernel(GetFunction|GetLibrary)"),
 )
 
-_PREFIX = re.compile(r"cu(da)?(?=[A-Z])")
+_PREFIX = re.compile(r"(cu(da)?|hip)(?=[A-Z])")
 _SUFFIX = re.compile(r"(_v\d+|_ptsz|_ptds)+$")
 _ROWS = tuple((code, re.compile(pattern)) for code, pattern in CALL_CLASSES)
 _GRAPH_LAUNCH = re.compile(r"GraphLaunch$")
@@ -70,6 +70,7 @@ def classify_calls(names: Sequence[str]) -> NDArray[np.int8]:
         plain = plain_name(name)
         prefix = _PREFIX.match(plain)
         if prefix is None:
+            classes[index] = CallClass.SYNC if name == RUN_RETURNS else CallClass.API
             continue
         for code, pattern in _ROWS:
             if pattern.match(plain, prefix.end()):

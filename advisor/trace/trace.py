@@ -12,7 +12,21 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Calls", "Columns", "Device", "Overheads", "Ranges", "Trace", "WorkKind", "Works", "dense_codes"]
+__all__ = [
+    "RUN_RETURNS",
+    "Calls",
+    "Columns",
+    "Device",
+    "Overheads",
+    "Ranges",
+    "Trace",
+    "WorkKind",
+    "Works",
+    "dense_codes",
+]
+
+RUN_RETURNS = "InferenceSession::Run"
+"""The API name that stands for the end of an execution of ONNX Runtime, which returns when all its work is done."""
 
 
 class WorkKind(IntEnum):
@@ -61,7 +75,7 @@ class Works(Columns):
 
 @dataclass(frozen=True, slots=True)
 class Calls(Columns):
-    """CUDA API calls (runtime and driver) on host threads, shape (calls,)."""
+    """Calls on host threads that may put work on a device, shape (calls,): CUDA's API, ONNX Runtime's executor."""
 
     start: NDArray[np.int64]
     end: NDArray[np.int64]
@@ -75,7 +89,7 @@ class Calls(Columns):
 
 @dataclass(frozen=True, slots=True)
 class Ranges(Columns):
-    """Closed NVTX ranges, shape (ranges,)."""
+    """Closed ranges that mark steps of the program, shape (ranges,): NVTX, `record_function`, `model_run`."""
 
     start: NDArray[np.int64]
     end: NDArray[np.int64]
@@ -97,7 +111,7 @@ class Overheads(Columns):
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """A GPU as the trace knows it."""
+    """A GPU as the trace knows it, or the CPU that a model's nodes ran on."""
 
     number: int
     """How people and `--device` name it: the GPU's id where the trace maps to physical GPUs."""
@@ -109,6 +123,8 @@ class Device:
     """The process id, where `physical` is false; else 0."""
     name: str
     """The GPU's product name; empty where unknown."""
+    gpu: bool = True
+    """False: the works are a model's nodes, and their names its operators (ONNX Runtime on the CPU)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +133,7 @@ class Trace:
 
     path: Path
     kind: str
-    """The format: `nsys-sqlite`."""
+    """The format: `nsys-sqlite`, `nsys-rep`, `ort-profile` or `torch-profile`."""
     tool_version: str | None
     schema_version: str | None
     works: Works
@@ -126,7 +142,8 @@ class Trace:
     overheads: Overheads
     work_names: tuple[str, ...]
     call_names: tuple[str, ...]
-    """API names as recorded, version suffixes included."""
+    """API names as recorded, version suffixes included. In profiles of ONNX Runtime the executor's calls are named by
+    the model's nodes, and `RUN_RETURNS`."""
     range_names: tuple[str, ...]
     """`domain:text`, or the text alone in the default domain."""
     processes: tuple[tuple[int, str], ...]

@@ -1,0 +1,317 @@
+"""Traces of the PyTorch profiler: Chrome JSON as Kineto writes it, from PyTorch 1.8 to today.
+
+What is read of an event is its category, name, `ts`, `dur`, `pid`, `tid` and the ids in its `args`:
+
+    kernel, gpu_memcpy, gpu_memset    work; `pid` is the device, `args` name device, context, stream and correlation
+    cuda_runtime, cuda_driver         API calls of a host thread
+    user_annotation                   ranges: `record_function` and `ProfilerStep#N`
+    overhead                          the profiler held a thread up
+
+PyTorch 1.8 to 1.11 write the first two as Kernel, Memcpy, Memset and Runtime, thread ids as texts, and profiler steps
+among the operators. Times are µs: whole ones up to PyTorch 2.2, with three decimals, so exact ns, from 2.3 on; there
+they count from `baseTimeNanoseconds`, and a time that lies before that is written as 0: it was not recorded.
+
+A trace does not say which GPU an ordinal is, nor, where several processes were merged into one file, which process ran
+a kernel: that is told from the correlation id where only one of them has it. Kineto records launches of the driver API
+but no module loading, and leaves out cheap calls such as `cudaGetLastError`.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from advisor.errors import BadInput, CannotDecide
+from advisor.trace.readers.json_events import WHOLE_MICROSECONDS, EventFile, Names, columns, integer, nanoseconds
+from advisor.trace.trace import Calls, Device, Overheads, Ranges, Trace, WorkKind, Works
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+    from pathlib import Path
+
+    from numpy.typing import NDArray
+
+    Table = dict[str, NDArray[np.int64]]
+
+__all__ = ["is_torch_profile", "read_torch_profile"]
+
+RECORD_AGAIN = "record it with `torch.profiler.profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA])`"
+
+WORK_KINDS = {
+    "kernel": WorkKind.KERNEL,
+    "gpu_memcpy": WorkKind.MEMCPY,
+    "memcpy": WorkKind.MEMCPY,
+    "gpu_memset": WorkKind.MEMSET,
+    "memset": WorkKind.MEMSET,
+}
+CALLS = frozenset({"cuda_runtime", "cuda_driver", "runtime", "driver"})
+RANGES = frozenset({"user_annotation"})
+OPERATORS = frozenset({"cpu_op", "operator"})
+"""Not read, but for the profiler steps that old versions put among them."""
+STEP = "ProfilerStep#"
+
+NO_OVERHEAD = frozenset({"Lazy Function Loading", "Runtime Triggered Module Loading", "Command Buffer Full"})
+"""What CUPTI calls overhead and happens without a profiler, too: it is part of the calls around it."""
+
+LOSSES = re.compile(r"drop|lost|losing|incomplete|overflow|missing|corrupt|fail|out of memory", re.IGNORECASE)
+
+WORK_COLUMNS = ("start", "end", "kind", "device", "context", "stream", "correlation", "graph_node", "name")
+CALL_COLUMNS = ("start", "end", "pid", "tid", "correlation", "name")
+RANGE_COLUMNS = ("start", "end", "pid", "tid", "name")
+OVERHEAD_COLUMNS = ("start", "end", "pid", "tid")
+
+_HEAD = re.compile(rb'^\s*\{.*"(traceEvents|schemaVersion|deviceProperties|computeProperties)"', re.DOTALL)
+
+
+def is_torch_profile(head: bytes) -> bool:
+    """Whether a file that begins with HEAD is a Chrome trace, as the PyTorch profiler writes them."""
+    return bool(_HEAD.match(head.removeprefix(b"\xef\xbb\xbf")))
+
+
+def read_torch_profile(path: Path, progress: Callable[[str], None] | None = None) -> Trace:
+    """Read a trace that `torch.profiler` exported; `.json`, or packed as `.json.gz`.
+
+    Args:
+        path: The file; it is read piece by piece.
+        progress: Called with a few words before each longer step.
+
+    Raises:
+        BadInput: Not readable, or not a trace of the PyTorch profiler.
+        CannotDecide: A trace without work on a GPU; the message says how to record it.
+    """
+    say = progress or (lambda _words: None)
+    say("reading events")
+    events = EventFile(path)
+    recorded = _Recorded(events)
+    say("joining events")
+    if not len(recorded.works["start"]):
+        raise _nothing_to_analyze(path, recorded)
+    return _assemble(path, events, recorded)
+
+
+class _Recorded:
+    """The events of a file as columns."""
+
+    def __init__(self, events: Iterable[Mapping[str, Any]]) -> None:
+        self.work_names, self.call_names, self.range_names = Names(), Names(), Names()
+        self.process_names: dict[int, str] = {}
+        self.labels: dict[int, str] = {}
+        self.zero_time = self.operators = 0
+        works, calls, ranges, overheads = (array("q") for _ in range(4))
+        for event in events:
+            category, name = str(event.get("cat", "")).lower(), str(event.get("name", ""))
+            if event.get("ph") == "M":
+                self._about_process(name, event)
+                continue
+            start, duration = nanoseconds(event.get("ts")), nanoseconds(event.get("dur"))
+            kind = WORK_KINDS.get(category)
+            if kind is not None:
+                if not start or duration is None:
+                    self.zero_time += 1
+                else:
+                    works.extend((start, start + max(duration, 0), kind, *self._work(event, name)))
+                continue
+            self.operators += category in OPERATORS
+            if start is None or duration is None or duration < 0:
+                continue
+            thread = start, start + duration, integer(event.get("pid")), integer(event.get("tid"))
+            if category in CALLS:
+                correlation = integer(_args(event).get("correlation"))
+                calls.extend((*thread, correlation, self.call_names.code(name)))
+            elif category in RANGES or (category in OPERATORS and name.startswith(STEP)):
+                ranges.extend((*thread, self.range_names.code(name)))
+            elif category == "overhead" and name not in NO_OVERHEAD:
+                overheads.extend(thread)
+        self.works = columns(works, WORK_COLUMNS)
+        self.calls = columns(calls, CALL_COLUMNS)
+        self.ranges = columns(ranges, RANGE_COLUMNS)
+        self.overheads = columns(overheads, OVERHEAD_COLUMNS)
+
+    def _work(self, event: Mapping[str, Any], name: str) -> tuple[int, ...]:
+        args = _args(event)
+        device = args.get("device", args.get("inDevice", event.get("pid")))
+        graph, node = integer(args.get("graph id")), integer(args.get("graph node id"))
+        # CUPTI's ids of nodes have the graph's id in their upper half already.
+        return (
+            integer(device),
+            integer(args.get("context", args.get("inContext"))),
+            integer(args.get("stream", event.get("tid"))),
+            integer(args.get("correlation")),
+            graph << 32 | node if node and 0 < graph < 1 << 31 and not node >> 32 else node,
+            self.work_names.code(name),
+        )
+
+    def _about_process(self, name: str, event: Mapping[str, Any]) -> None:
+        pid, args = event.get("pid"), _args(event)
+        if isinstance(pid, int):
+            if name == "process_name":
+                self.process_names[pid] = str(args.get("name", ""))
+            elif name == "process_labels":
+                self.labels[pid] = str(args.get("labels", ""))
+
+
+def _args(event: Mapping[str, Any]) -> Mapping[str, Any]:
+    args = event.get("args")
+    return args if isinstance(args, dict) else {}
+
+
+def _nothing_to_analyze(path: Path, recorded: _Recorded) -> BadInput | CannotDecide:
+    calls = len(recorded.calls["start"])
+    if recorded.zero_time:
+        return CannotDecide(f"{path}: none of its {recorded.zero_time:,} GPU events has a time: {RECORD_AGAIN} anew")
+    if calls or recorded.operators or len(recorded.ranges["start"]):
+        what = f"{calls:,} CUDA API calls" if calls else "operators on the CPU"
+        return CannotDecide(f"{path} has {what} but no work on a GPU: {RECORD_AGAIN} where it runs on a GPU")
+    return BadInput(f"{path} is a Chrome trace but not one of the PyTorch profiler: it has none of its events")
+
+
+def _assemble(path: Path, events: EventFile, recorded: _Recorded) -> Trace:
+    works, calls, ranges = recorded.works, recorded.calls, recorded.ranges
+    notes = _losses(events)
+    if not ((works["start"] % 1000).any() or (works["end"] % 1000).any()):
+        notes.append(WHOLE_MICROSECONDS)
+    overheads = _on_threads(recorded, notes)
+    pids, tids, thread_of = _threads(calls, ranges, overheads)
+    process, correlation = _processes_of_works(works, calls, pids, notes)
+    devices, device = _devices(events.about, works["device"], process, pids)
+    combinations = np.stack([process, works["device"], works["context"], works["stream"]])
+    stream = np.unique(combinations, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    call_thread, range_thread, overhead_thread = np.split(
+        thread_of, np.cumsum([len(calls["start"]), len(ranges["start"])])
+    )
+    cupti = events.about.get("cupti_version")
+    return Trace(
+        path=path,
+        kind="torch-profile",
+        tool_version=None if cupti is None else f"CUPTI {cupti}",
+        schema_version=str(events.about.get("schemaVersion", "")) or None,
+        works=Works(
+            start=works["start"],
+            end=works["end"],
+            kind=works["kind"].astype(np.uint8),
+            process=process.astype(np.int32),
+            device=device,
+            stream=stream,
+            correlation=correlation,
+            name=works["name"].astype(np.int32),
+            graph_node=_graph_nodes(works),
+        ),
+        calls=Calls(calls["start"], calls["end"], call_thread, calls["correlation"], calls["name"].astype(np.int32)),
+        ranges=Ranges(ranges["start"], ranges["end"], range_thread, ranges["name"].astype(np.int32)),
+        overheads=Overheads(overheads["start"], overheads["end"], overhead_thread),
+        work_names=recorded.work_names.texts(),
+        call_names=recorded.call_names.texts(),
+        range_names=recorded.range_names.texts(),
+        processes=tuple((pid, recorded.process_names.get(pid, "")) for pid in pids.tolist()),
+        threads=np.searchsorted(pids, tids[0]).astype(np.int32),
+        devices=devices,
+        zero_time=recorded.zero_time,
+        unclosed_ranges=0,
+        diagnostics=tuple(notes),
+    )
+
+
+def _losses(events: EventFile) -> list[str]:
+    """What the file itself, and the profiler in it, says of missing events."""
+    notes = []
+    if events.cut_off:
+        notes.append("the file is cut off: events are missing at its end")
+    if events.damaged:
+        notes.append(f"{events.damaged:,} events of the file are damaged and were left out")
+    for level in ("ERROR", "WARNING"):
+        texts = events.about.get(level)
+        for text in texts if isinstance(texts, list) else []:
+            words = " ".join(str(text).split())
+            if LOSSES.search(words) and words not in notes:
+                notes.append(words)
+    return notes
+
+
+def _on_threads(recorded: _Recorded, notes: list[str]) -> Table:
+    """Profiler overhead with the threads that it held up.
+
+    Kineto writes it without a process, mostly without a thread as well: it is then that of the only thread that calls
+    CUDA, and where there are several it cannot be told.
+    """
+    overheads, calls = recorded.overheads, recorded.calls
+    if not len(overheads["start"]):
+        return overheads
+    callers = np.unique(np.stack([calls["pid"], calls["tid"]]), axis=1)
+    pid, tid = overheads["pid"].copy(), overheads["tid"].copy()
+    if callers.shape[1] == 1:
+        pid[:], tid[:] = callers[:, 0]
+        known = np.ones(len(pid), np.bool_)
+    else:
+        known = np.zeros(len(pid), np.bool_)
+        for caller_pid, caller_tid in callers.T.tolist():
+            mine = (tid == caller_tid) & ((pid < 0) | (pid == caller_pid))
+            pid[mine & ~known] = caller_pid
+            known |= mine
+    if not known.all():
+        notes.append(f"{int((~known).sum()):,} intervals of profiler overhead name no thread: they count as host time")
+    table = overheads | {"pid": pid, "tid": tid}
+    return {name: column[known] for name, column in table.items()}
+
+
+def _threads(*tables: Table) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
+    """The process ids, the (pid, tid) pairs in their order, and each row's index into those."""
+    pairs = np.concatenate([np.stack([table["pid"], table["tid"]]) for table in tables], axis=1)
+    distinct, index = np.unique(pairs, axis=1, return_inverse=True)
+    pids = np.unique(distinct[0]) if distinct.size else np.zeros(1, np.int64)
+    return pids, distinct, index.reshape(-1).astype(np.int32)
+
+
+def _processes_of_works(
+    works: Table, calls: Table, pids: NDArray[np.int64], notes: list[str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The process of each work (an index into PIDS), and its correlation id where it is certain."""
+    correlation = works["correlation"]
+    callers = np.unique(calls["pid"])
+    if len(callers) <= 1:
+        only = np.searchsorted(pids, callers[0]) if len(callers) else 0
+        return np.full(len(correlation), only, np.int64), correlation
+    owned = np.unique(np.stack([calls["correlation"], calls["pid"]]), axis=1)
+    ids, first, owners = np.unique(owned[0], return_index=True, return_counts=True)
+    place = np.minimum(np.searchsorted(ids, correlation), len(ids) - 1)
+    certain = (ids[place] == correlation) & (owners[place] == 1)
+    process = np.where(certain, np.searchsorted(pids, owned[1][first[place]]), 0)
+    notes.append(
+        f"calls of {len(callers)} processes in one trace: a kernel's process is told by its correlation id, and "
+        f"{int((~certain).sum()):,} of {len(certain):,} works belong to none for certain"
+    )
+    return process, np.where(certain, correlation, 0)
+
+
+def _graph_nodes(works: Table) -> NDArray[np.int64]:
+    """The CUDA graph node of each work; copies and sets do not name their graph, but kernels of the same launch do."""
+    node, correlation = works["graph_node"].copy(), works["correlation"]
+    named = np.flatnonzero(node)
+    ids, first = np.unique(correlation[named], return_index=True)
+    if len(ids):
+        place = np.minimum(np.searchsorted(ids, correlation), len(ids) - 1)
+        unnamed = (node == 0) & (ids[place] == correlation)
+        node[unnamed] = node[named[first[place[unnamed]]]] >> 32 << 32
+    return node
+
+
+def _devices(
+    about: Mapping[str, Any], ordinal: NDArray[np.int64], process: NDArray[np.int64], pids: NDArray[np.int64]
+) -> tuple[tuple[Device, ...], NDArray[np.int32]]:
+    """One device for each (process, ordinal), and each work's index into them."""
+    listed = about.get("deviceProperties") or about.get("computeProperties")
+    products = {
+        integer(entry.get("id")): str(entry.get("name", ""))
+        for entry in (listed if isinstance(listed, list) else [])
+        if isinstance(entry, dict)
+    }
+    pairs, index = np.unique(np.stack([process, ordinal]), axis=1, return_inverse=True)
+    # Numbers are the ordinals where that is unambiguous.
+    alone = len(np.unique(pairs[1])) == pairs.shape[1]
+    devices = tuple(
+        Device(number if alone else place, number, False, int(pids[owner]), products.get(number, ""))
+        for place, (owner, number) in enumerate(pairs.T.tolist())
+    )
+    return devices, index.reshape(-1).astype(np.int32)
