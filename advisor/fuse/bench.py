@@ -51,10 +51,11 @@ class Bench:
         self._threads, self._seed = threads, seed
         try:
             with runnable(original) as source:
-                unoptimised = open_session(source, level=Level.OFF, provider=provider, threads=threads)
+                unoptimised = open_session(source, level=Level.OFF, provider=provider, threads=threads, exact=True)
                 # What the first session got is asked for from then on: one try of a provider that does not load.
                 self.provider = provider_of(unoptimised)
-                optimised = [self._open(source, Level.ALL) for _ in range(2)]
+                optimised = self._open(source, Level.ALL, exact=True)
+                racing = [self._open(source, Level.ALL) for _ in range(2)]
         except NotRunnable as error:
             if error.unsupported:
                 raise CannotDecide(f"ONNX Runtime cannot run {path} here: {error}. Try another --provider") from None
@@ -63,9 +64,9 @@ class Bench:
             self.reference: Reference = record(unoptimised, inputs, quantized=_is_quantized(original))
         except NotRunnable as error:
             raise BadInput(f"{path} does not run on {_described(inputs)}: {error}") from None
-        self.elsewhere = nodes_elsewhere(optimised[0])
-        self.runtime: Verification = verify_runtime(self.reference, optimised[0])
-        self._runs = [runner(session, self.feed) for session in optimised]
+        self.elsewhere = nodes_elsewhere(optimised)
+        self.runtime: Verification = verify_runtime(self.reference, optimised)
+        self._runs = [runner(session, self.feed) for session in racing]
 
     @property
     def feed(self) -> Feed:
@@ -85,7 +86,7 @@ class Bench:
         for level in levels:
             try:
                 with runnable(candidate) as source:
-                    session = self._open(source, level)
+                    session = self._open(source, level, exact=True)
             except NotRunnable as error:
                 return Verification(False, 0, reason=f"ONNX Runtime does not load it: {error}")
             results.append(verify(self.reference, session, runtime=self.runtime if level is Level.ALL else None))
@@ -106,8 +107,11 @@ class Bench:
         """Median latency of the original alone, ns."""
         return median_latency(self._runs[0], seconds=seconds)
 
-    def _open(self, source: bytes | Path, level: Level) -> ort.InferenceSession:
-        return open_session(source, level=level, provider=self.provider, threads=self._threads)
+    def _open(self, source: bytes | Path, level: Level, *, exact: bool = False) -> ort.InferenceSession:
+        session = open_session(source, level=level, provider=self.provider, threads=self._threads, exact=exact)
+        if provider_of(session) != self.provider:
+            raise NotRunnable(RuntimeError(f"it does not load on {self.provider}"))
+        return session
 
 
 def _is_quantized(model: ir.Model) -> bool:

@@ -174,7 +174,7 @@ def _notes(wanted: str | None, bench: Bench, sets: Inputs, selection: Selection)
     elif wanted is None and bench.provider != CUDA and has_provider(CUDA):
         yield f"{CUDA} did not load here: everything ran on {bench.provider}"
     if bench.elsewhere:
-        yield f"{bench.elsewhere} nodes run on another provider than {bench.provider}, which has no kernel for them"
+        yield f"{bench.elsewhere} nodes run on another provider than {bench.provider} (shapes, or no kernel there)"
     if sets.assumed:
         sizes = ", ".join(f"{name}={size}" for name, size in sets.assumed.items())
         yield f"sizes assumed for dynamic dimensions: {sizes} (choose others with --dim)"

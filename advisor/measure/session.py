@@ -14,7 +14,7 @@ import onnxruntime as ort  # type: ignore[import-untyped]
 from advisor.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -41,6 +41,7 @@ CPU = "CPUExecutionProvider"
 CUDA = "CUDAExecutionProvider"
 TENSORRT = "TensorrtExecutionProvider"
 SUFFIX = "ExecutionProvider"
+EXACT = {"use_tf32": "0"}
 FATAL_ONLY = 4
 """Log severity: what goes wrong arrives as an exception, once, and not as lines on the user's terminal too."""
 
@@ -92,7 +93,12 @@ def has_provider(name: str) -> bool:
 
 
 def open_session(
-    model: bytes | Path, *, level: Level, provider: str | None = None, threads: int | None = None
+    model: bytes | Path,
+    *,
+    level: Level,
+    provider: str | None = None,
+    threads: int | None = None,
+    exact: bool = False,
 ) -> ort.InferenceSession:
     """Load a model.
 
@@ -102,6 +108,8 @@ def open_session(
         provider: Full name of the provider to ask for; None asks for CUDA where this ONNX Runtime has it. What cannot
             be had falls back to the CPU: `provider_of` says what the session got.
         threads: Threads inside an operator; None leaves it to ONNX Runtime (one for each core).
+        exact: Compute float32 in float32. By default CUDA rounds the factors of products to 10 bits (TF32), which would
+            hide what a comparison looks for.
 
     Raises:
         NotRunnable: ONNX Runtime does not load it.
@@ -117,12 +125,10 @@ def open_session(
     options.add_session_config_entry("session.force_spinning_stop", "1")
     options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
     source = model if isinstance(model, bytes) else str(model)
-    for providers in _falling_back(provider):
+    for providers in _falling_back(provider, EXACT if exact else {}):
         try:
             session = ort.InferenceSession(source, options, providers=providers, enable_fallback=0)
         except Exception as error:
-            if providers == [CPU]:
-                raise NotRunnable(error) from None
             last = error
             continue
         # A run that fails would else start a new session on another provider, and print about it.
@@ -131,14 +137,20 @@ def open_session(
     raise NotRunnable(last)
 
 
-def _falling_back(provider: str | None) -> list[list[str]]:
-    """Lists of providers to try in this order. Only a provider that cannot start makes way for the next list."""
+def _falling_back(
+    provider: str | None, cuda_options: dict[str, str]
+) -> Iterator[list[str | tuple[str, dict[str, str]]]]:
+    """Lists of providers to try in this order. A provider that cannot start makes way for the next list."""
     if provider is None:
         provider = CUDA if has_provider(CUDA) else CPU
-    if provider == CPU:
-        return [[CPU]]
-    first = [provider, CUDA, CPU] if provider == TENSORRT else [provider, CPU]
-    return [first, [CPU]]
+    cuda = (CUDA, cuda_options)
+    if provider == TENSORRT:
+        yield [TENSORRT, cuda, CPU]
+    elif provider not in {CUDA, CPU}:
+        yield [provider, CPU]
+    if provider in {TENSORRT, CUDA}:
+        yield [cuda, CPU]
+    yield [CPU]
 
 
 def provider_of(session: ort.InferenceSession) -> str:
