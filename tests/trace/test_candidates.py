@@ -142,8 +142,10 @@ def test_a_chain_ends_with_its_run() -> None:
 
 
 def test_nodes_of_a_cuda_graph_and_single_launches_make_one_chain() -> None:
-    capture = [BeginCapture(), RELU, RELU, EndCapture(1), Instantiate(1)]
-    replay = [part for _ in range(3) for part in (Push("run"), RELU, LaunchGraph(1), Pop(), Synchronize())]
+    capture: list[Operation] = [BeginCapture(), RELU, RELU, EndCapture(1), Instantiate(1)]
+    replay: list[Operation] = [
+        part for _ in range(3) for part in (Push("run"), RELU, LaunchGraph(1), Pop(), Synchronize())
+    ]
     analysis = advisor.analyze(to_trace(simulate([*capture, *replay], QUIET)))
     assert np.diff(chains_of(analysis).first).tolist() == [3, 3, 3]
     (candidate,) = analysis.candidates

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from advisor.report.words import percent, plain
 from advisor.trace.causes import Cause
-from advisor.trace.findings.finding import HIGH, INFO, MEDIUM, MEDIUM_SHARE, Finding, Rule
+from advisor.trace.findings.finding import HIGH, MEDIUM_SHARE, Finding, Rule, severity
 from advisor.trace.trace import WorkKind
 from advisor.trace.verdicts import CANNOT_DECIDE
 
@@ -51,7 +51,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
     begin = f"Why the GPU waits in {what} cannot be decided" if undecided else "Part of the trace is hidden"
     yield Finding(
         id=RULE.id,
-        severity=HIGH if undecided else MEDIUM if unknown >= MEDIUM_SHARE else INFO,
+        severity=HIGH if undecided else severity(unknown),
         graph=None if subject is None else subject.graph,
         message=f"{begin}: {'; '.join(reasons) or 'no work takes any time'}.",
         advice=" ".join(advice) or f"Record again: `{RECORD}`.",
@@ -77,7 +77,7 @@ RULE = Rule(
     found=(
         "A graph's gap ratio lies on one side of the threshold with the unknown gaps and hidden intervals left out, "
         "and on the other with all of them counted as fusible (high). Or works without a launch call cost 5 % of the "
-        "time or more (medium). Or CUDA graph launches were recorded as a whole (info)."
+        "time or more (medium, from 20 % high). Or CUDA graph launches were recorded as a whole (info)."
     ),
     advice=(
         f"Record again with `{RECORD} -o trace PROGRAM`, and `nsys export --type sqlite trace.nsys-rep`. Begin "

@@ -67,7 +67,7 @@ class Rule:
 
     def page(self, width: int = 88) -> str:
         """The rule's page as plain text, at most WIDTH columns wide."""
-        parts = [f"{self.id}: {self.title}"]
+        parts = [textwrap.fill(f"{self.id}: {self.title}", width)]
         sections = {
             "What it means": self.means,
             "How it is found": self.found,
