@@ -145,7 +145,7 @@ def test_tables_without_row_ids_are_read_whole(tmp_path: Path, table: str, monke
 
 
 def test_columns_outlive_the_database(tmp_path: Path) -> None:
-    rows = 600_000  # more than two pieces, and batches that are returned to the system when freed
+    rows = 1_200_000  # more than two pieces, and batches that are returned to the system when freed
     path = write(
         tmp_path / "t.sqlite",
         f"CREATE TABLE t AS WITH RECURSIVE n(i) AS (VALUES (0) UNION ALL SELECT i + 1 FROM n WHERE i < {rows - 1}) "
@@ -153,10 +153,10 @@ def test_columns_outlive_the_database(tmp_path: Path) -> None:
     )
     with Database(path) as database:
         pieces = database.read("t", {"i": "i", "j": "j"})
-        whole = database.read("t", {"i": "i"}, where="i < 250000")
+        whole = database.read("t", {"i": "i"}, where="i < 500000")
     assert (pieces["i"] == np.arange(rows)).all()
     assert (pieces["j"] == -np.arange(rows)).all()
-    assert (whole["i"] == np.arange(250_000)).all()
+    assert (whole["i"] == np.arange(500_000)).all()
 
 
 @pytest.mark.parametrize("wrong", ["abc", 1.5, b"bytes"])
@@ -165,7 +165,7 @@ def test_values_that_are_no_integers_are_bad_input(
     tmp_path: Path, wrong: object, rows_before: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = write_column(tmp_path / "t.sqlite", [*range(rows_before), wrong], "")
-    for piece_rows in (1000, 1 << 18):
+    for piece_rows in (1000, 1 << 19):
         monkeypatch.setattr(reader, "PIECE_ROWS", piece_rows)
         with Database(path) as database, pytest.raises(BadInput, match="no integers"):
             database.read("t", {"v": "v"})

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Database"]
 
-PIECE_ROWS = 1 << 18
+PIECE_ROWS = 1 << 19
 """Large tables are read in ranges of about so many row ids, each on a connection and a thread of its own."""
 
 EXPORT_AGAIN = "export it again with `nsys export --type sqlite REPORT.nsys-rep`"
