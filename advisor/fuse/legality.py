@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import TYPE_CHECKING
 
-import onnx
 import onnx_ir as ir
 
 if TYPE_CHECKING:
@@ -18,10 +16,10 @@ __all__ = [
     "FLOATS",
     "added_dimensions",
     "constant_axes",
+    "dims_text",
     "first",
     "kept_values",
     "label",
-    "missing_operator",
     "not_of_types",
     "old_operators",
     "overridable_constants",
@@ -127,19 +125,6 @@ def constant_axes(match: Match, node: ir.Node) -> tuple[int, ...] | str:
     if given is None:
         return f"{label(node)} reduces over all axes"
     return tuple(int(axis) for axis in given)
-
-
-def missing_operator(op_type: str, opset: int) -> str | None:
-    """A standard operator that the model's opset does not have yet."""
-    since = _first_opset(op_type)
-    return f"{op_type} needs opset {since}, and the model has opset {opset}" if since > opset else None
-
-
-@cache
-def _first_opset(op_type: str) -> int:
-    """The opset that brought a standard operator; 0 for an operator of ONNX Runtime's own."""
-    versions = [known.since_version for known in onnx.defs.get_all_schemas_with_history() if known.name == op_type]
-    return min(versions) if onnx.defs.has(op_type) else 0
 
 
 def dims_text(dims: Dims | None) -> str:

@@ -13,7 +13,7 @@ from onnx_ir.passes.common import InlinePass
 
 from advisor.fuse import legality
 from advisor.fuse.kernel_support import missing_kernel
-from advisor.fuse.model import opset
+from advisor.fuse.opsets import opset_for
 from advisor.fuse.pattern import find, roots
 from advisor.fuse.rule import New
 from advisor.fuse.rules import RULES
@@ -78,7 +78,7 @@ def rewrite(model: ir.Model, rules: Sequence[Rule] = RULES, *, provider: str) ->
         refused: list[Site] = []
         before = len(applied)
         for graph in list(model.graphs()):
-            scope = Scope(graph, opset(model), model.ir_version, provider, writer.facts)
+            scope = Scope(graph, model, provider, writer.facts)
             for node in reversed(list(graph)):  # backwards: the largest pattern has the last root
                 for rule in by_root.get(node.op_type, ()):
                     if node.graph is not graph:
@@ -94,6 +94,8 @@ def _apply(rule: Rule, node: ir.Node, scope: Scope, writer: _Writer) -> Site | N
     """Fuse what RULE finds at NODE; None if it finds nothing, or what it would write is there already."""
     refused: Site | None = None
     for match in chain.from_iterable(find(pattern, node, scope) for pattern in rule.patterns):
+        if not rule.where(match):
+            continue
         status, outcome = _judge(rule, match)
         if outcome is None:
             continue
@@ -149,8 +151,9 @@ def _nodes(new: New) -> Iterator[New]:
 
 def _missing(new: New, scope: Scope) -> str | None:
     """Why ONNX Runtime could not run NEW."""
-    if not new.domain and (reason := legality.missing_operator(new.op_type, scope.opset)) is not None:
-        return reason
+    opset = scope.opset if new.domain else opset_for(new.op_type, scope.model)
+    if isinstance(opset, str):
+        return opset
     dtypes: list[ir.DataType | None] = []
     for source in new.inputs:
         dtype = None if source is None else _dtype(source, scope)
@@ -158,7 +161,7 @@ def _missing(new: New, scope: Scope) -> str | None:
             return "the element types are not certain"
         dtypes.append(dtype)
     attributes = tuple((name, tuple(v) if isinstance(v, list) else v) for name, v in sorted(new.attributes.items()))
-    return missing_kernel(scope.provider, new.domain, new.op_type, scope.opset, tuple(dtypes), attributes)
+    return missing_kernel(scope.provider, new.domain, new.op_type, opset, tuple(dtypes), attributes)
 
 
 def _dtype(source: New | ir.Value | NDArray[Any], scope: Scope) -> ir.DataType | None:
@@ -254,10 +257,18 @@ class _Writer:
         output.type = None if dtype is None else ir.TensorType(dtype)
         self.facts[output] = Known(dtype, None)
         match.scope.graph.insert_before(root, node)
-        if new.domain:
-            self.model.opset_imports.setdefault(new.domain, 1)
+        self._import(new)
         written[id(new)] = output
         return output
+
+    def _import(self, new: New) -> None:
+        """Say that the model uses the operator set of NEW."""
+        if new.domain:
+            self.model.opset_imports.setdefault(new.domain, 1)
+        else:
+            opset = opset_for(new.op_type, self.model)
+            assert isinstance(opset, int), "checked"
+            self.model.opset_imports[""] = opset
 
     def _constant(self, array: NDArray[Any], new: New, match: Match) -> ir.Value:
         """A new weight in the graph of MATCH."""

@@ -46,6 +46,7 @@ class Rule:
         check: None where the fusion is legal, else the reason why not, for people to read. Changes nothing.
         rewrite: What may stand in the match's place, best first; the first that ONNX Runtime has kernels for is taken.
             Changes nothing and cannot fail: whatever could go wrong is in CHECK.
+        where: What belongs to the pattern but cannot be seen looking backwards, such as who uses the result.
     """
 
     id: str
@@ -54,3 +55,4 @@ class Rule:
     patterns: tuple[Pattern, ...]
     check: Callable[[Match], str | None]
     rewrite: Callable[[Match], Iterable[New]]
+    where: Callable[[Match], bool] = lambda _: True

@@ -64,21 +64,24 @@ class Scope:
 
     Attributes:
         graph: The graph that a fusion must stay inside.
-        opset: Version of the standard operator set.
-        ir_version: Of the model.
+        model: What the graph is part of.
         provider: Execution provider that will run the model, as ONNX Runtime names it.
         facts: Type and shape of values, as far as they follow from inputs and weights.
     """
 
     graph: ir.Graph
-    opset: int
-    ir_version: int
+    model: ir.Model
     provider: str
     facts: Facts
 
+    @property
+    def opset(self) -> int:
+        """Version of the standard operator set; 0 where the model uses none."""
+        return self.model.opset_imports.get("", 0)
+
     def overridable(self, value: ir.Value) -> bool:
         """Whether VALUE is an initialiser whose value the caller may replace at run time."""
-        return value.is_initializer() and value.is_graph_input() and self.ir_version >= OVERRIDABLE_SINCE
+        return value.is_initializer() and value.is_graph_input() and self.model.ir_version >= OVERRIDABLE_SINCE
 
     def default(self, value: ir.Value) -> ir.TensorProtocol | None:
         """The tensor of an initialiser, overridable or not, or of a Constant node's output; None for other values."""

@@ -104,6 +104,17 @@ def test_hard_swish_that_is_as_good_as_it_gets_is_left_without_a_word() -> None:
     assert activation(body, constants) == (HARD_SWISH, {"hard-swish": "applied"})
 
 
+@pytest.mark.parametrize("relu6", RELU6)
+def test_hard_sigmoid(relu6: str) -> None:
+    for last in ("y = Div(c, six)", "y = Mul(sixth, c)"):
+        found, sites = activation(f"a = Add(x, three) {RELU6[relu6]} {last}", SWISH_CONSTANTS)
+        assert (found, sites) == (["HardSigmoid"], {"hard-sigmoid": "applied"})
+    constants = f"{SWISH_CONSTANTS}, float fifth = {{0.2}}, float half = {{0.5}}"
+    line = f"m = Mul(fifth, x) a = Add(m, half) {RELU6[relu6].replace('c =', 'y =')}".replace("six)", "one)")
+    found, sites = activation(line.replace("Min(six,", "Min(one,"), f"{constants}, float one = {{1}}")
+    assert (found, sites) == (["HardSigmoid"], {"hard-sigmoid": "applied"})
+
+
 @pytest.mark.parametrize("opset", [13, 17, 24])
 def test_silu(opset: int) -> None:
     assert activation("s = Sigmoid(x) y = Mul(s, x)", "", opset=opset) == (["QuickGelu"], {"silu": "applied"})

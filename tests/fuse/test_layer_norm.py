@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import onnx
+import onnx_ir as ir
 import pytest
 
+from advisor.fuse.opsets import RAISED_FROM, RAISED_TO
 from advisor.fuse.rules.layer_norm import LAYER_NORM
-from tests.fuse.graphs import NOT_BY_THE_RUNTIME, fuse, model, operators, rewritten, status, weights
+from tests.fuse.graphs import NOT_BY_THE_RUNTIME, assert_same, fuse, model, operators, rewritten, status, weights
 
 SCALE, BIAS = weights(16), weights(16, seed=2)
 MEAN = "m = ReduceMean<axes = [-1], keepdims = 1>(x)\nd = Sub(x, m)"
@@ -163,9 +166,9 @@ def test_epsilon_outside_of_the_root_is_something_else() -> None:
 
 def test_reduced_axes_that_are_dropped() -> None:
     mean = "m = ReduceMean<axes = [-1], keepdims = 0>(x)\nd = Sub(x, m)"
-    found, sites = norm(head=HEAD.replace("[2, n, 16]", "[16, 16]"), mean=mean)
+    found, sites = norm(head=HEAD.replace("[2, n, 16]", "[16, 16]"), mean=mean, optimisation=NOT_BY_THE_RUNTIME)
     assert "LayerNormalization" not in found
-    assert status(sites) == {"rms-norm": "applied"}  # what is left of it is one: x - m in the place of x
+    assert "drops the axes" in sites[0].reason
 
 
 def test_weights_along_other_axes_are_left_outside() -> None:
@@ -206,13 +209,54 @@ def test_a_declared_size_that_is_stale_is_not_believed() -> None:
     assert "not certain" in sites[0].reason
 
 
-def test_before_opset_17_there_is_no_operator_for_it() -> None:
-    before = model(f"{HEAD} {{\n{MEAN}\n{VARIANCE}\n{AFFINE}\n}}", opset=11, g=SCALE, b=BIAS)
-    after, sites = rewritten(before, [LAYER_NORM])
+@pytest.mark.parametrize("opset", [13, 14, 15, 16])
+def test_before_opset_17_the_model_is_raised_where_nothing_else_changes(opset: int) -> None:
+    before = model(f"{HEAD} {{\n{MEAN}\n{VARIANCE}\n{AFFINE}\n}}", opset=opset, g=SCALE, b=BIAS)
+    after, _ = rewritten(before)
+    assert operators(after) == ["LayerNormalization"]
+    assert after.opset_imports[""] == 17
+    onnx.checker.check_model(ir.to_proto(after))
+    assert_same(before, after)
+
+
+@pytest.mark.parametrize(
+    ("opset", "also", "why"),
+    [
+        (11, "z = Neg(x)", "LayerNormalization needs opset 17, and the model has opset 11"),
+        (15, "z = RoiAlign(r, o, i)", "after which RoiAlign changed"),
+    ],
+)
+def test_before_opset_17_it_is_unsupported_where_something_else_may_change(opset: int, also: str, why: str) -> None:
+    head = HEAD.replace(" x)", " x, float[1, 1, 8, 8] r, float[1, 4] o, int64[1] i)").replace(" y)", " y, float[] z)")
+    before = model(f"{head} {{\n{MEAN}\n{VARIANCE}\n{AFFINE}\n{also}\n}}", opset=opset, g=SCALE, b=BIAS)
+    after, sites = rewritten(before)
     assert operators(after) == operators(before)
-    assert [(site.status, site.reason) for site in sites] == [
-        ("unsupported", "LayerNormalization needs opset 17, and the model has opset 11")
-    ]
+    assert after.opset_imports[""] == opset
+    assert [(site.rule, site.status) for site in sites] == [("layer-norm", "unsupported")]
+    assert why in sites[0].reason
+
+
+def test_what_changed_up_to_opset_17_is_what_onnx_says() -> None:
+    """The schemas are compared: inputs, outputs and attributes that are new must not change what a model means."""
+    kept_by_default = {"allowzero", "end", "layout", "reduction", "start", "training_mode"}
+    changed = set()
+    for name in {schema.name for schema in onnx.defs.get_all_schemas_with_history() if not schema.domain}:
+        try:
+            old, new = onnx.defs.get_schema(name, RAISED_FROM), onnx.defs.get_schema(name, RAISED_TO)
+        except onnx.defs.SchemaError:
+            continue
+        types = [
+            {(at, kind) for at, entry in enumerate(schema.inputs) for kind in entry.types} for schema in (old, new)
+        ]
+        if (
+            set(new.attributes) - set(old.attributes) - kept_by_default
+            or any(new.attributes[key].default_value != known.default_value for key, known in old.attributes.items())
+            or [entry.option for entry in old.inputs] != [entry.option for entry in new.inputs]
+            or [entry.option for entry in old.outputs] != [entry.option for entry in new.outputs]
+            or not types[0] <= types[1]
+        ):
+            changed.add(name)
+    assert changed == {"BatchNormalization", "RoiAlign"}
 
 
 @pytest.mark.parametrize("kept", ["m", "d", "v", "s", "n"])

@@ -89,7 +89,7 @@ class Sketch:
 
     def pattern(self) -> None:
         """Something that a rule looks for, perhaps with a part of it replaced by another value or constant."""
-        kind = self.draw(st.sampled_from(["silu", "hard-swish", "gelu", "layer-norm", "rms-norm", "gemm"]))
+        kind = self.draw(st.sampled_from(["silu", "hard-swish", "gelu", "norm", "norm", "gemm"]))
         x = self.pick()
         y = x if self.draw(st.integers(0, 5)) else self.pick()
         if y != x and self.shape(y) != self.shape(x):
@@ -98,7 +98,8 @@ class Sketch:
             self.swapped("Mul", y, self.add("Sigmoid", x))
         elif kind == "hard-swish":
             shifted = self.swapped("Add", x, self.scalar(3))
-            clipped = self.add("Clip", shifted, self.scalar(0), self.scalar(6), shape=self.shape(shifted))
+            limits = (self.weight(np.array(limit, "float32")) for limit in (0, 6))
+            clipped = self.add("Clip", shifted, *limits, shape=self.shape(shifted))
             self.add("Div", self.swapped("Mul", y, clipped), self.scalar(6))
         elif kind == "gelu":
             inner = self.swapped("Add", self.add("Erf", self.add("Div", x, self.scalar(2**0.5))), self.scalar(1))
@@ -107,8 +108,8 @@ class Sketch:
             factor = self.weight(np.random.default_rng(1).standard_normal((self.shape(x)[1], SIZE)).astype("f4"))
             product = self.add("MatMul", x, factor, shape=(self.shape(x)[0], SIZE))
             self.swapped("Add", product, self.draw(st.sampled_from([self.number(), self.per_feature(SIZE)])))
-        elif kind in ("layer-norm", "rms-norm") and self.shape(x):
-            self.normalisation(x, y, centre=kind == "layer-norm")
+        elif kind == "norm" and self.shape(x):
+            self.normalisation(x, y, centre=self.draw(st.booleans()))
 
     def normalisation(self, x: str, y: str, *, centre: bool) -> None:
         axis = self.draw(st.sampled_from([-1, -1, -1, len(self.shape(x)) - 1, 0]))

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from advisor.fuse.rules.gelu import GELU, TANH_GELU
 from advisor.fuse.rules.gemm_bias import GEMM_BIAS
+from advisor.fuse.rules.hard_sigmoid import HARD_SIGMOID
 from advisor.fuse.rules.hard_swish import HARD_SWISH
 from advisor.fuse.rules.layer_norm import LAYER_NORM
+from advisor.fuse.rules.residual_sum import RESIDUAL_SUM
 from advisor.fuse.rules.rms_norm import RMS_NORM
 from advisor.fuse.rules.silu import SILU
 
@@ -16,4 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = ["RULES"]
 
-RULES: tuple[Rule, ...] = (LAYER_NORM, RMS_NORM, GELU, TANH_GELU, HARD_SWISH, SILU, GEMM_BIAS)
+RULES: tuple[Rule, ...] = (
+    LAYER_NORM,
+    RMS_NORM,
+    GELU,
+    TANH_GELU,
+    HARD_SWISH,
+    HARD_SIGMOID,
+    SILU,
+    GEMM_BIAS,
+    RESIDUAL_SUM,
+)

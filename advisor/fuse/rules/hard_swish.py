@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from advisor.fuse import legality
-from advisor.fuse.pattern import OneOf, Op, Pattern, Product, Scalar, Var
+from advisor.fuse.pattern import OneOf, Op, Product, Scalar, Var
 from advisor.fuse.rule import New, Rule
+from advisor.fuse.rules.hard_sigmoid import clip
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -16,18 +17,6 @@ if TYPE_CHECKING:
 __all__ = ["HARD_SWISH"]
 
 SLOPE, OFFSET = 1 / 6, 0.5
-
-
-def clip(value: Pattern, high: float) -> Pattern:
-    """VALUE limited to 0 … HIGH, as exporters write it."""
-    return OneOf(
-        Op("Clip", value, Scalar(0.0), Scalar(high)),
-        Op("Clip", value, min=0.0, max=high),
-        Op("Min", Op("Max", value, Scalar(0.0)), Scalar(high)),
-        Op("Max", Op("Min", value, Scalar(high)), Scalar(0.0)),
-        Op("Min", Op("Relu", value), Scalar(high)),
-        Op("Relu", Op("Min", value, Scalar(high))),
-    )
 
 
 x = Var("x")

@@ -41,11 +41,20 @@ def rewrite(match: Match) -> Iterator[New]:
         yield New(op_type, *inputs, axis=axis, epsilon=epsilon, stash_type=computed_in)
 
 
+def not_centred(match: Match) -> bool:
+    """Whether x is anything but a difference from an average; that is layer normalisation, with a rule of its own."""
+    node = match["x"].producer()
+    subtracted = node.inputs[1] if node is not None and node.op_type == "Sub" else None
+    average = None if subtracted is None else subtracted.producer()
+    return average is None or average.op_type != "ReduceMean"
+
+
 RMS_NORM = Rule(
     id="rms-norm",
     family="reduction",
     description="x / √(mean(x²) + ε) · scale becomes one operator",
     patterns=(scaled, normalised),
+    where=not_centred,
     check=check_normalisation,
     rewrite=rewrite,
 )
