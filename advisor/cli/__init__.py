@@ -13,10 +13,13 @@ from typing import Annotated
 import typer
 
 from advisor.cli.analyze import analyze
+from advisor.cli.baseline import baseline
+from advisor.cli.diff import diff
 from advisor.cli.doctor import doctor
 from advisor.cli.explain import explain
 from advisor.cli.fuse import fuse
 from advisor.cli.gate import gate
+from advisor.cli.init_ci import init_ci
 from advisor.cli.schema import schema
 from advisor.errors import AdvisorError
 
@@ -32,7 +35,10 @@ app = typer.Typer(
 app.command()(analyze)
 app.command()(explain)
 app.command()(fuse)
+app.command()(baseline)
 app.command()(gate)
+app.command()(diff)
+app.command("init-ci")(init_ci)
 app.command()(doctor)
 app.command()(schema)
 

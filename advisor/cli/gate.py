@@ -1,42 +1,136 @@
-"""`advisor gate RUN --baseline BASE.json`."""
+"""`advisor gate RUN… --baseline BASE.json`."""
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from advisor.cli.options import parse_ratio, parse_time
+from advisor.cli.options import parse_ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from advisor.gate.policy import Policy
+    from advisor.gate.result import Comparison
 
 __all__ = ["gate"]
 
 
 def gate(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A trace, or an analysis JSON.", show_default=False)],
-    baseline: Annotated[Path, typer.Option(help="An analysis JSON of the build to compare with.", show_default=False)],
-    relative: Annotated[
-        float, typer.Option(parser=parse_ratio, metavar="RATIO", help="How far a fusible gap may rise, relatively …")
-    ] = "10%",  # type: ignore[assignment]  # typer gives it to the parser
-    gap_floor: Annotated[
-        int, typer.Option(parser=parse_time, metavar="TIME", help="… and at least by how much an execution.")
-    ] = "5us",  # type: ignore[assignment]
-    ratio_floor: Annotated[
-        float, typer.Option(parser=parse_ratio, metavar="RATIO", help="How far a gap ratio may rise.")
-    ] = "1%",  # type: ignore[assignment]
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN…", help="Traces, analysis or fusion JSONs of one build.", show_default=False),
+    ],
+    baseline: Annotated[
+        Path | None, typer.Option(help="What `advisor baseline` recorded, or one run.", show_default=False)
+    ] = None,
+    budget: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="An absolute limit, e.g. gap_ratio=0.20; needs no baseline."),
+    ] = None,
+    policy: Annotated[
+        Path | None, typer.Option(metavar="TOML", help="Thresholds, budgets, waivers. [default: advisor.toml]")
+    ] = None,
+    level: Annotated[
+        float | None, typer.Option(parser=parse_ratio, metavar="P", help="Of all tests together. [default: 0.01]")
+    ] = None,
+    min_effect: Annotated[
+        float | None, typer.Option(parser=parse_ratio, metavar="RATIO", help="The smallest rise. [default: 5%]")
+    ] = None,
+    paired: Annotated[
+        bool, typer.Option("--paired", help="The runs were recorded in turns with the baseline's, in this order.")
+    ] = False,
+    region: Annotated[
+        str | None, typer.Option(metavar="REGEX", help="NVTX ranges that are executions. [default: the baseline's]")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="The model that ran: its hash must agree.", show_default=False)
+    ] = None,
+    json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="- is standard output.")] = None,
+    markdown_file: Annotated[
+        Path | None, typer.Option("--markdown", metavar="FILE", help="For job summaries; - is standard output.")
+    ] = None,
+    junit_file: Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="JUnit XML.")] = None,
+    sarif_file: Annotated[Path | None, typer.Option("--sarif", metavar="FILE", help="SARIF 2.1.0.")] = None,
 ) -> None:
-    """Fail when launch overhead regressed against a baseline. Exit: 0 pass, 1 regressed, 2 bad input, 3 undecided."""
+    """Fail when launch overhead regressed. Exit: 0 pass, 1 regressed or over budget, 2 bad input, 3 cannot decide."""
+    import json
+
     from rich.console import Console
 
-    from advisor.gate.compare import Tolerance, compare
-    from advisor.gate.runs import load_analysis, load_run
+    from advisor.errors import BadInput
+    from advisor.gate.baseline import load_baseline
+    from advisor.gate.compare import compare
+    from advisor.gate.runs import load_run
+    from advisor.report.comparison_annotations import comparison_annotations
+    from advisor.report.comparison_junit import comparison_junit
+    from advisor.report.comparison_markdown import comparison_markdown
+    from advisor.report.comparison_sarif import comparison_sarif
     from advisor.report.comparison_text import render_comparison
 
-    stored = load_analysis(baseline)
-    tolerance = Tolerance(relative=relative, gap_ns=gap_floor, ratio=ratio_floor)
-    comparison = compare(stored, load_run(run), tolerance)
-    Console().print(render_comparison(comparison))
-    if comparison.regressed:
-        raise typer.Exit(1)
-    if comparison.incomparable:
-        raise typer.Exit(3)
+    rules = _policy(policy, budget or [], level, min_effect)
+    if baseline is None and not rules.budgets and not any("budgets" in graph for graph in rules.graphs.values()):
+        raise BadInput("nothing to hold the runs against: give --baseline BASE.json, or --budget KEY=VALUE")
+    stored = load_baseline(baseline) if baseline is not None else None
+    known = stored.runs if stored else ()
+    if paired and len(known) != len(runs):
+        raise BadInput(f"--paired: {len(runs)} runs for {len(known)} of the baseline: give one for each")
+    region = region or (stored.region if stored else None)
+    recordings = [load_run(run, region=region, model=model) for run in runs]
+    comparison = compare(known, recordings, rules, paired=paired, baseline=baseline)
+
+    def as_json(result: Comparison) -> str:
+        return json.dumps(result.to_dict(), indent=1, ensure_ascii=False) + "\n"
+
+    outputs: list[tuple[Path | None, Callable[[Comparison], str]]] = [
+        (json_file, as_json),
+        (markdown_file, comparison_markdown),
+        (junit_file, comparison_junit),
+        (sarif_file, comparison_sarif),
+    ]
+    for file, render in outputs:
+        if file is not None:
+            _write(file, render(comparison))
+    if Path("-") not in [file for file, _ in outputs]:
+        Console().print(render_comparison(comparison))
+        if os.environ.get("GITHUB_ACTIONS") == "true":
+            print("\n".join(comparison_annotations(comparison)))
+    if comparison.verdict.exit_code:
+        raise typer.Exit(comparison.verdict.exit_code)
+
+
+def _policy(path: Path | None, budgets: list[str], level: float | None, min_effect: float | None) -> Policy:
+    from dataclasses import replace
+
+    from advisor.gate.policy import find_policy, load_policy, parse_budget
+
+    policy = load_policy(path or find_policy(Path.cwd()))
+    thresholds = policy.thresholds
+    thresholds = replace(
+        thresholds,
+        level=thresholds.level if level is None else level,
+        min_effect=thresholds.min_effect if min_effect is None else min_effect,
+    )
+    policy = replace(policy, thresholds=thresholds)
+    return policy.with_budgets(dict(parse_budget(text) for text in budgets))
+
+
+def _write(file: Path, text: str) -> None:
+    from advisor.errors import BadInput
+    from advisor.output import write_text
+
+    if str(file) == "-":
+        sys.stdout.write(text)
+    elif str(file) == os.environ.get("GITHUB_STEP_SUMMARY"):
+        # The summary belongs to the whole step: others may have written to it.
+        try:
+            with file.open("a", encoding="utf-8") as summary:
+                summary.write(text)
+        except OSError as error:
+            raise BadInput(f"cannot write {file}: {error.strerror}") from None
+    else:
+        write_text(file, text)

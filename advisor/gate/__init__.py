@@ -1,1 +1,1 @@
-"""Results in, a verdict out: has launch overhead regressed?"""
+"""Runs in, a verdict out: has launch overhead regressed?"""

@@ -1,129 +1,506 @@
-"""The comparison of two analyses, graph by graph.
-
-A graph has regressed when both its fusible gap and its gap ratio rose: by more than a relative and an absolute
-tolerance each. The gap alone also rises when an execution launches more on a longer run, and the ratio alone also
-rises when kernels become faster: neither by itself is launch overhead that somebody added.
-"""
+"""The comparison of two sets of runs, graph by graph: counts first, then distributions, then budgets and waivers."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
-from advisor.errors import CannotDecide
+import numpy as np
+
+from advisor.gate.fusions import compare_fusions, fusion_budgets
+from advisor.gate.kernels import difference
+from advisor.gate.matching import Matched, match
+from advisor.gate.measures import COUNTS, MEASURES, TIMES, Measure, Unit
+from advisor.gate.policy import BUDGETS, Policy
+from advisor.gate.result import BudgetResult, Comparison, GraphResult, MeasureResult, Status
+from advisor.gate.statistics import holm
+from advisor.gate.trials import Trial, try_measure
+from advisor.trace.causes import Cause
+from advisor.trace.verdicts import decided_ratio
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
+    from datetime import date
+    from pathlib import Path
 
-__all__ = ["Comparison", "GraphChange", "Tolerance", "compare"]
+    from numpy.typing import NDArray
 
+    from advisor.gate.matching import Pair, Variant
+    from advisor.gate.policy import Thresholds
+    from advisor.gate.runs import Recording
 
-@dataclass(frozen=True, slots=True)
-class Tolerance:
-    """How much may change before it counts."""
+    Values = NDArray[np.float64]
 
-    relative: float = 0.10
-    """Of the baseline's fusible gap."""
-    gap_ns: int = 5_000
-    """The smallest rise of the fusible gap that matters, ns an execution."""
-    ratio: float = 0.01
-    """The smallest rise of the gap ratio that matters."""
+__all__ = ["compare"]
 
+CERTAIN_FROM = 3
+"""A count that is the same in so many executions of each side is what the program does, not chance."""
 
-@dataclass(frozen=True, slots=True)
-class GraphChange:
-    """One graph in both analyses; None where a side has no figure."""
+SHARE = 0.80
+"""Of the time of all executions, so much must have been judged."""
 
-    name: str
-    status: str
-    """`regressed`, `improved`, `unchanged`, `new`, or `incomparable`."""
-    reason: str
-    baseline_gap_ns: int | None = None
-    current_gap_ns: int | None = None
-    baseline_ratio: float | None = None
-    current_ratio: float | None = None
+HIDDEN = 0.10
+"""Of the busy time, so much may lie inside CUDA graphs recorded as a whole."""
 
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """Every graph, regressions first."""
-
-    changes: tuple[GraphChange, ...]
-
-    @property
-    def regressed(self) -> bool:
-        """Some graph's launch overhead regressed."""
-        return any(change.status == "regressed" for change in self.changes)
-
-    @property
-    def incomparable(self) -> bool:
-        """Some graph of the baseline could not be compared."""
-        return any(change.status == "incomparable" for change in self.changes)
+_ORDER = (
+    Status.REGRESSED,
+    Status.UNDECIDED,
+    Status.WAIVED,
+    Status.IMPROVED,
+    Status.WORSE,
+    Status.NEW,
+    Status.UNCHANGED,
+)
 
 
-def compare(baseline: Mapping[str, Any], current: Mapping[str, Any], tolerance: Tolerance | None = None) -> Comparison:
-    """Compare two `advisor.analysis/1` documents.
+def compare(
+    before: Sequence[Recording],
+    after: Sequence[Recording],
+    policy: Policy | None = None,
+    *,
+    paired: bool = False,
+    today: date | None = None,
+    baseline: Path | None = None,
+) -> Comparison:
+    """Compare the runs of two builds.
+
+    Args:
+        before: The baseline's runs; none where only budgets are judged.
+        after: The current runs.
+        policy: Thresholds, budgets and waivers.
+        paired: The runs alternate: the first of each side belong together, and so on.
+        today: For waivers; the current date otherwise.
+        baseline: The baseline's file, for the report.
 
     Raises:
-        CannotDecide: They were measured on different GPUs, or have no graph in common.
+        ValueError: There are no current runs, or PAIRED and not as many as in the baseline.
     """
-    limits = tolerance or Tolerance()
-    before, after = _gpus(baseline), _gpus(current)
-    if before and after and before != after:
-        raise CannotDecide(f"not comparable: the baseline ran on {', '.join(before)}, this run on {', '.join(after)}")
-    old, new = _by_name(baseline), _by_name(current)
-    if not old.keys() & new.keys():
-        raise CannotDecide(f"not comparable: no graph in common (baseline: {_listed(old)}; this run: {_listed(new)})")
-    changes = [_change(name, old[name], new.get(name), limits) for name in old]
-    changes += [
-        GraphChange(name, "new", "not in the baseline", None, graph["fusible_gap_ns"], None, graph["gap_ratio"])
-        for name, graph in new.items()
-        if name not in old
+    if not after or (paired and len(before) != len(after)):
+        raise ValueError("no runs to compare, or pairs that are incomplete")
+    policy = policy or Policy()
+    old = [run for run in before if run.fusion is None]
+    new = [run for run in after if run.fusion is None]
+    environment, reasons = _environment(before, after) if before else ([], [])
+    reasons += [reason for run in (*before, *after) for reason in _unreliable(run, policy.thresholds)]
+    notes = []
+    graphs: list[GraphResult] = []
+    undecided = [("", reason) for reason in dict.fromkeys(reasons)]
+    if before and not reasons:
+        matched = match(old, new, level=policy.thresholds.level, min_instances=policy.thresholds.min_instances)
+        judged = _judge(matched, policy, paired, new)
+        graphs += judged.graphs
+        notes += matched.notes
+        undecided += matched.undecided + judged.undecided
+        undecided += _not_judged(old, new, judged, bool(matched.undecided))
+        fusions = compare_fusions(before, after, policy.thresholds)
+        graphs += fusions.graphs
+        undecided += fusions.undecided
+    budgets = [*_budgets(new, policy), *fusion_budgets(after, policy.budgets)]
+    undecided += [("", f"{key}: no graph to hold it against") for key in policy.budgets if not _held(key, budgets)]
+    outside = [run for run in new if run.work and run.outside_graphs > run.work / 2]
+    notes += [f"{run.name}: most of its work lies outside of the graphs compared" for run in outside]
+    graphs, budgets, waived = _waive(graphs, budgets, policy, today or datetime.now(tz=UTC).date())
+    return Comparison(
+        graphs=tuple(sorted(graphs, key=lambda graph: _ORDER.index(graph.status))),
+        budgets=tuple(budgets),
+        undecided=tuple(dict.fromkeys(undecided)),
+        notes=tuple(dict.fromkeys([*notes, *waived])),
+        environment=tuple(environment),
+        policy=policy.to_dict(),
+        baseline=None if baseline is None else str(baseline),
+        runs=(tuple(run.name for run in before), tuple(run.name for run in after)),
+        paths=tuple(run.path for run in after if run.path is not None),
+    )
+
+
+def _held(key: str, budgets: Sequence[BudgetResult]) -> bool:
+    return any(row.key == key for row in budgets)
+
+
+# What must agree
+
+
+def _environment(
+    before: Sequence[Recording], after: Sequence[Recording]
+) -> tuple[list[tuple[str, str, str]], list[str]]:
+    """Differences of the environment, and those that forbid a comparison."""
+
+    def said(runs: Sequence[Recording], what: str) -> str:
+        values = {_shown(getattr(run, what)) for run in runs}
+        return ", ".join(sorted(value for value in values if value))
+
+    differences, reasons = [], []
+    for what, words in (
+        ("gpus", "GPU"),
+        ("kind", "format"),
+        ("model_sha256", "model"),
+        ("tool_version", "version of the profiler or runtime"),
+    ):
+        old, new = said(before, what), said(after, what)
+        if old == new:
+            continue
+        differences.append((words, old or "unknown", new or "unknown"))
+        # What one side does not tell cannot be held against the other.
+        if what != "tool_version" and old and new:
+            reasons.append(f"not comparable: another {words} ({old} in the baseline, {new} now)")
+    return differences, reasons
+
+
+def _shown(value: object) -> str:
+    return ", ".join(value) if isinstance(value, tuple) else str(value or "")
+
+
+def _unreliable(run: Recording, thresholds: Thresholds) -> list[str]:
+    """Why a run's trace does not show enough."""
+    reasons = []
+    if run.fusion is None and not run.work:
+        reasons.append(f"{run.name}: no GPU work")
+    elif run.matched < thresholds.min_coverage * run.work:
+        share = run.matched / run.work
+        reasons.append(f"{run.name}: only {share:.0%} of the GPU work has its launch call in the trace: low coverage")
+    if run.diagnostics:
+        reasons.append(f"{run.name}: the profiler lost events: {run.diagnostics[0]}")
+    return reasons
+
+
+# Judging graphs
+
+
+@dataclass
+class _Judged:
+    graphs: list[GraphResult] = field(default_factory=list)
+    undecided: list[tuple[str, str]] = field(default_factory=list)
+    time: tuple[float, float] = (0.0, 0.0)
+    """Of executions that were judged by distributions: baseline, current."""
+
+
+@dataclass
+class _Case:
+    """One measure of one graph on its way through the tests."""
+
+    graph: int
+    measure: Measure
+    trial: Trial
+    required: float
+    judged: bool
+
+
+def _judge(matched: Matched, policy: Policy, paired: bool, runs: Sequence[Recording]) -> _Judged:
+    judged = _Judged()
+    rows: list[list[MeasureResult]] = [[] for _ in matched.pairs]
+    cases: list[_Case] = []
+    times = [0.0, 0.0]
+    reasons = [""] * len(matched.pairs)
+    for number, pair in enumerate(matched.pairs):
+        thresholds = policy.of_graph(pair.name)
+        reasons[number] = _why_not(pair, thresholds)
+        if reasons[number] and pair.source == "trace":
+            continue
+        certain, varying = _counts(pair, thresholds)
+        rows[number] += certain
+        if reasons[number]:
+            continue
+        for side, variant in enumerate((pair.before, pair.after)):
+            times[side] += variant.time
+        cases += _cases(number, pair, varying, thresholds, paired)
+    _decide(cases, rows, policy, matched.pairs)
+    for number, (pair, measures) in enumerate(zip(matched.pairs, rows, strict=True)):
+        judged.graphs.append(_graph_result(pair, measures, reasons[number], runs))
+    judged.graphs += [
+        GraphResult(name, source, Status.NEW, "not in the baseline: not judged") for name, source in matched.new
     ]
-    order = ("regressed", "incomparable", "improved", "new", "unchanged")
-    return Comparison(tuple(sorted(changes, key=lambda change: order.index(change.status))))
+    judged.time = (times[0], times[1])
+    return judged
 
 
-def _gpus(analysis: Mapping[str, Any]) -> list[str]:
-    return sorted({device["name"] for device in analysis["devices"] if device.get("name")})
-
-
-def _by_name(analysis: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
-    """Each name's graph; of variants with different kernel sequences the most frequent one."""
-    graphs: dict[str, Mapping[str, Any]] = {}
-    for graph in sorted(analysis["graphs"], key=lambda graph: -graph["instances"]):
-        graphs.setdefault(graph["name"], graph)
-    return graphs
-
-
-def _listed(graphs: Mapping[str, Any]) -> str:
-    return ", ".join([*graphs][:3]) + (", …" if len(graphs) > 3 else "")
-
-
-def _change(name: str, old: Mapping[str, Any], new: Mapping[str, Any] | None, limits: Tolerance) -> GraphChange:
-    if new is None:
-        return GraphChange(
-            name, "incomparable", "missing in this run", old["fusible_gap_ns"], None, old["gap_ratio"], None
+def _why_not(pair: Pair, thresholds: Thresholds) -> str:
+    """Why a graph's distributions cannot be compared; empty where they can."""
+    counts = [variant.instances for variant in (pair.before, pair.after)]
+    if pair.source == "trace":
+        kernels = [_all(variant, MEASURES["kernels"]) for variant in (pair.before, pair.after)]
+        if not np.array_equal(np.unique(kernels[0]), np.unique(kernels[1])) and min(counts) < thresholds.min_instances:
+            before, after = (f"{np.median(values):,.0f}" for values in kernels)
+            return (
+                f"whole programs of different length ({before} and {after} kernels): mark executions with NVTX ranges,"
+                " or give --region"
+            )
+    if min(counts) < thresholds.min_instances:
+        advice = "give more runs, or mark executions with NVTX ranges" if pair.source == "trace" else "record more"
+        return (
+            f"{counts[0]} executions in the baseline and {counts[1]} now: statistics need"
+            f" {thresholds.min_instances} each: {advice}"
         )
-    gaps = (old["fusible_gap_ns"], new["fusible_gap_ns"])
-    ratios = (old["gap_ratio"], new["gap_ratio"])
+    for words, variant in (("baseline", pair.before), ("current run", pair.after)):
+        hidden = sum(float(samples.columns["hidden"].sum()) for samples in variant.runs.values())
+        busy = sum(float(samples.columns["busy"].sum()) for samples in variant.runs.values())
+        if hidden > HIDDEN * busy:
+            return f"CUDA graphs are recorded as a whole in the {words}: record with --cuda-graph-trace=node"
+    return ""
 
-    def change(status: str, reason: str) -> GraphChange:
-        return GraphChange(name, status, reason, *gaps, *ratios)
 
-    if None in ratios:
-        return change("incomparable", "the trace does not tell its gap ratio")
-    kernels = (old["kernels_per_instance"], new["kernels_per_instance"])
-    if old["source"] == new["source"] == "trace" and abs(kernels[1] - kernels[0]) > limits.relative * kernels[0]:
-        return change(
-            "incomparable",
-            f"whole traces of different length ({kernels[0]:,} and {kernels[1]:,} kernels): mark executions with NVTX",
+def _per_run(variant: Variant, measure: Measure) -> list[Values]:
+    values = [measure.of(samples) for _, samples in sorted(variant.runs.items())]
+    known = [run[~np.isnan(run)] for run in values]
+    return [run for run in known if len(run)]
+
+
+def _all(variant: Variant, measure: Measure) -> Values:
+    runs = _per_run(variant, measure)
+    return np.concatenate(runs) if runs else np.zeros(0)
+
+
+def _counts(pair: Pair, thresholds: Thresholds) -> tuple[list[MeasureResult], list[Measure]]:
+    """Counts that are the same in every execution of a side, which are certain, and the measures that vary."""
+    certain, varying = [], []
+    steady: dict[str, tuple[float, float]] = {}
+    for measure in COUNTS:
+        sides = [_all(variant, measure) for variant in (pair.before, pair.after)]
+        if not all(len(values) for values in sides):
+            continue
+        if all((values == values[0]).all() for values in sides):
+            steady[measure.key] = (float(sides[0][0]), float(sides[1][0]))
+            if min(map(len, sides)) < CERTAIN_FROM and sides[0][0] != sides[1][0]:
+                certain.append(_count_result(measure, steady[measure.key], Status.UNDECIDED, "seen too few times"))
+                continue
+            certain.append(_certain(measure, steady, thresholds))
+        else:
+            varying.append(measure)
+    return certain, varying
+
+
+def _certain(measure: Measure, steady: dict[str, tuple[float, float]], thresholds: Thresholds) -> MeasureResult:
+    before, after = steady[measure.key]
+    status, reason = Status.UNCHANGED, ""
+    if after < before:
+        status = Status.IMPROVED
+    elif after > before:
+        calls = steady.get("launch_calls")
+        traded = measure.key in ("kernels", "graph_launches") and calls is not None and calls[1] < calls[0]
+        # Kernels that moved into a CUDA graph cost fewer launch calls: whether that pays, the times tell.
+        status = Status.WORSE if traded else Status.REGRESSED
+        reason = "for fewer launch calls" if traded else "in every execution"
+        if measure.key in thresholds.ignore:
+            status, reason = Status.WORSE, "ignored by the policy"
+    return _count_result(measure, (before, after), status, reason)
+
+
+def _count_result(measure: Measure, values: tuple[float, float], status: Status, reason: str) -> MeasureResult:
+    return MeasureResult(measure.key, measure.unit, status, "count", *values, reason=reason)
+
+
+def _cases(number: int, pair: Pair, varying: Sequence[Measure], thresholds: Thresholds, paired: bool) -> list[_Case]:
+    cases = []
+    span = _center(pair.before, MEASURES["span"])
+    paired = paired and all(len(variant.runs) > 1 for variant in (pair.before, pair.after))
+    for measure in (*varying, *TIMES):
+        before, after = _per_run(pair.before, measure), _per_run(pair.after, measure)
+        if not before or not after:
+            continue
+        scale = _center(pair.before, MEASURES[measure.scale or measure.key])
+        trial = try_measure(
+            before,
+            after,
+            scale=scale,
+            drift=thresholds.drift,
+            paired=paired and len(before) == len(after),
+            mean=measure.unit is Unit.COUNT,
         )
-    rise, rise_of_ratio = gaps[1] - gaps[0], ratios[1] - ratios[0]
-    floor = max(limits.relative * gaps[0], limits.gap_ns)
-    launches = f", kernels {kernels[0]:,} → {kernels[1]:,}" if kernels[0] != kernels[1] else ""
-    if rise > floor and rise_of_ratio > limits.ratio:
-        return change("regressed", f"fusible gap and gap ratio rose{launches}")
-    if -rise > floor and -rise_of_ratio > limits.ratio:
-        return change("improved", f"fusible gap and gap ratio fell{launches}")
-    return change("unchanged", f"within tolerance{launches}")
+        floor = {
+            Unit.COUNT: thresholds.count_floor,
+            Unit.RATIO: thresholds.ratio_floor,
+            Unit.NS: max(thresholds.gap_floor_ns, thresholds.share_floor * span),
+        }[measure.unit]
+        effect = max(thresholds.min_effect, measure.least_effect) * scale
+        judged = (measure.judged or measure.key in thresholds.judge) and measure.key not in thresholds.ignore
+        cases.append(_Case(number, measure, trial, max(floor, effect, trial.drift), judged))
+    return cases
+
+
+def _center(variant: Variant, measure: Measure) -> float:
+    runs = _per_run(variant, measure)
+    return float(np.median([np.median(run) for run in runs])) if runs else 0.0
+
+
+def _decide(cases: Sequence[_Case], rows: list[list[MeasureResult]], policy: Policy, pairs: Sequence[Pair]) -> None:
+    """Add each case's result to its graph's ROWS."""
+    adjusted: dict[int, tuple[float, float]] = {}
+    # Only what can turn the gate red counts as a comparison; the other measures are corrected among themselves. What is
+    # the same in every execution cannot come out significant and is no comparison either (Tarone 1990).
+    for judged in (True, False):
+        family = [case for case in cases if case.judged is judged and min(case.trial.p_more, case.trial.p_less) < 1]
+        more = holm([case.trial.p_more for case in family])
+        less = holm([case.trial.p_less for case in family])
+        adjusted |= {id(case): (up, down) for case, up, down in zip(family, more, less, strict=True)}
+    busy = {case.graph: case.trial for case in cases if case.measure.key == "busy"}
+    for case in cases:
+        trial, level = case.trial, policy.of_graph(pairs[case.graph].name).level
+        up, down = adjusted.get(id(case), (1.0, 1.0))
+        risen = trial.change >= case.required and trial.low > 0 and up <= level
+        fallen = -trial.change >= case.required and trial.high < 0 and down <= level
+        by_kernels = _by_kernels(busy[case.graph]) if case.measure.idle else 0.0
+        status, reason = Status.UNCHANGED, ""
+        if risen:
+            status = Status.REGRESSED if case.judged else Status.WORSE
+            if trial.change - by_kernels < case.required:
+                status, reason = Status.WORSE, "the kernels became faster by as much"
+            elif case.judged and _only_renamed(case, pairs[case.graph]):
+                status, reason = Status.WORSE, "host pauses crossed the dispatch limit: the idle time is the same"
+        elif fallen and by_kernels - trial.change >= case.required:
+            status = Status.IMPROVED
+        rows[case.graph].append(
+            MeasureResult(
+                case.measure.key,
+                case.measure.unit,
+                status,
+                "distribution" if case.judged else "shown",
+                trial.baseline,
+                trial.current,
+                reason=reason,
+                low=trial.low,
+                high=trial.high,
+                p=trial.p_more if trial.change >= 0 else trial.p_less,
+                p_adjusted=up if trial.change >= 0 else down,
+                required=case.required,
+            )
+        )
+
+
+def _by_kernels(busy: Trial) -> float:
+    """What kernels alone add to the idle time: where the host sets the pace, the GPU idles longer by what they save."""
+    return -busy.change if abs(busy.change) > busy.error else 0.0
+
+
+def _only_renamed(case: _Case, pair: Pair) -> bool:
+    """Whether time only went from `host` to `dispatch` or back: a pause of about the dispatch limit is either."""
+    if case.measure.key not in ("fusible_gap", "launch_gap", "host"):
+        return False
+
+    def together(variant: Variant) -> float:
+        either = [samples.fusible_gap + samples.gap((Cause.HOST,)) for samples in variant.runs.values()]
+        return float(np.median([np.median(run) for run in either]))
+
+    return together(pair.after) - together(pair.before) < case.trial.change / 2
+
+
+def _graph_result(pair: Pair, measures: list[MeasureResult], reason: str, runs: Sequence[Recording]) -> GraphResult:
+    statuses = {row.status for row in measures}
+    status = next((wanted for wanted in _ORDER if wanted in statuses), Status.UNCHANGED)
+    if reason and status is not Status.REGRESSED:
+        status = Status.UNDECIDED
+    typical = pair.after.typical
+    number = next(number for number, samples in pair.after.runs.items() if samples is typical)
+    path = runs[number].path
+    changed = difference(pair.before.typical, typical) if pair.source != "trace" else None
+    return GraphResult(
+        name=pair.name,
+        source=pair.source,
+        status=status,
+        reason=reason,
+        instances=(_instances(pair.before), _instances(pair.after)),
+        kernels=changed,
+        measures=tuple(measures),
+        place=None if path is None else (str(path), *typical.window_ns),
+    )
+
+
+def _instances(variant: Variant) -> tuple[int, ...]:
+    return tuple(samples.instances for _, samples in sorted(variant.runs.items()))
+
+
+def _not_judged(
+    old: Sequence[Recording], new: Sequence[Recording], judged: _Judged, told: bool
+) -> list[tuple[str, str]]:
+    """Too little of the time was judged: what is green then would be green by accident."""
+    reasons = [(graph.name, graph.reason) for graph in judged.graphs if graph.status is Status.UNDECIDED]
+    totals = [_total_time(runs) for runs in (old, new)]
+    for words, total, time in zip(("baseline's", "current"), totals, judged.time, strict=True):
+        if (total and time < SHARE * total) or (not total and old):
+            if reasons:
+                return reasons
+            share = time / total if total else 0
+            return [] if told else [("", f"only {share:.0%} of the {words} executions' time could be compared")]
+    return []
+
+
+def _total_time(runs: Sequence[Recording]) -> float:
+    return sum(float(samples.columns["span"].mean()) * samples.instances for run in runs for samples in run.samples)
+
+
+# Budgets and waivers
+
+
+def _budgets(runs: Sequence[Recording], policy: Policy) -> list[BudgetResult]:
+    results = []
+    for graph in dict.fromkeys(samples.graph for run in runs for samples in run.samples):
+        for key, limit in policy.budgets_of(graph).items():
+            if key in BUDGETS:
+                results.append(_budget(graph, key, limit, runs))
+    return results
+
+
+def _budget(graph: str, key: str, limit: float, runs: Sequence[Recording]) -> BudgetResult:
+    measure = MEASURES[BUDGETS[key]]
+    medians = []
+    for run in runs:
+        mine = [samples for samples in run.samples if samples.graph == graph]
+        values = np.concatenate([measure.of(samples) for samples in mine]) if mine else np.zeros(0)
+        values = values[~np.isnan(values)]
+        if len(values):
+            medians.append(float(np.median(values)))
+    if not medians:
+        return BudgetResult(graph, key, limit, None, measure.unit, Status.UNDECIDED, "not known")
+    value = float(np.median(medians))
+    if value > limit:
+        return BudgetResult(graph, key, limit, value, measure.unit, Status.REGRESSED, "over the budget")
+    if key == "gap_ratio" and any(_undecidable(run, graph, limit) for run in runs):
+        reason = "the trace does not show enough to tell on which side of the budget it lies"
+        return BudgetResult(graph, key, limit, value, measure.unit, Status.UNDECIDED, reason)
+    return BudgetResult(graph, key, limit, value, measure.unit, Status.UNCHANGED, "within the budget")
+
+
+def _undecidable(run: Recording, graph: str, limit: float) -> bool:
+    for samples in run.samples:
+        if samples.graph == graph:
+            causes = {cause: round(float(np.median(samples.columns[cause.key]))) for cause in Cause}
+            busy, hidden = (round(float(np.median(samples.columns[key]))) for key in ("busy", "hidden"))
+            if busy and decided_ratio(causes, busy, hidden, limit) is None:
+                return True
+    return False
+
+
+def _waive(
+    graphs: list[GraphResult], budgets: list[BudgetResult], policy: Policy, today: date
+) -> tuple[list[GraphResult], list[BudgetResult], list[str]]:
+    """Regressions that a waiver covers, marked as such; and what to say about the waivers."""
+    valid = [waiver for waiver in policy.waivers if waiver.until >= today]
+    notes = [
+        f"waiver {waiver.id} ended on {waiver.until}: {waiver.reason}"
+        for waiver in policy.waivers
+        if waiver.until < today
+    ]
+    used = set()
+
+    def reason(identity: str) -> str | None:
+        for waiver in valid:
+            if waiver.covers(identity):
+                used.add(waiver.id)
+                return f"waived until {waiver.until}: {waiver.reason}"
+        return None
+
+    new_graphs = []
+    for graph in graphs:
+        measures = []
+        for row in graph.measures:
+            words = reason(f"{graph.name}/{row.measure}") if row.status is Status.REGRESSED else None
+            measures.append(replace(row, status=Status.WAIVED, reason=words) if words else row)
+        status = graph.status
+        if status is Status.REGRESSED and not any(row.status is Status.REGRESSED for row in measures):
+            status = Status.WAIVED
+        new_graphs.append(replace(graph, status=status, measures=tuple(measures)))
+    new_budgets = []
+    for budget in budgets:
+        words = reason(f"{budget.graph}/{budget.key}") if budget.status is Status.REGRESSED else None
+        new_budgets.append(replace(budget, status=Status.WAIVED, reason=words) if words else budget)
+    notes += [f"waiver {waiver.id} covers nothing any more: remove it" for waiver in valid if waiver.id not in used]
+    return new_graphs, new_budgets, notes

@@ -1,55 +1,214 @@
-"""What can be compared: an analysis that was stored, or a trace that is analyzed now."""
+"""What can be compared: a trace that is analyzed now, a stored analysis, or a fusion report, all as a `Recording`."""
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from advisor.errors import BadInput
-from advisor.trace.analysis import SCHEMA
+from advisor.trace.samples import Samples
 
 if TYPE_CHECKING:
-    from pathlib import Path
+    from collections.abc import Mapping
 
-__all__ = ["load_analysis", "load_run"]
+__all__ = ["FusionFigures", "Recording", "load_run", "sha256_of"]
 
-_KEYS = ("devices", "graphs", "totals", "coverage")
+ANALYSIS = "advisor.analysis/1"
+FUSION = "advisor.fusion/1"
+BASELINE = "advisor.baseline/1"
+
+_LOST = re.compile(r"dropped|\blost\b|overflow|not all .* collected|incomplete", re.IGNORECASE)
 
 
-def load_run(path: Path) -> dict[str, Any]:
-    """The analysis of a run: PATH is an analysis JSON, or a trace.
+@dataclass(frozen=True, slots=True)
+class FusionFigures:
+    """What a fusion report says of a fused model's latency."""
+
+    model: str
+    """The original's file name."""
+    nodes: int
+    opset: int
+    provider: str
+    onnxruntime: str
+    level: str
+    fused_nodes: int
+    latency_ns: float
+    ratio: float | None
+    """Fused over original, paired in one process; None where no fusion was kept."""
+    low: float | None
+    high: float | None
+    verified: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One run, as far as a comparison needs it."""
+
+    name: str
+    """The file's name."""
+    kind: str
+    """The trace's format, or `fusion`."""
+    tool_version: str | None
+    gpus: tuple[str, ...]
+    """Product names, where known."""
+    work: int = 0
+    matched: int = 0
+    """Works with a launch call."""
+    graph_level: int = 0
+    """CUDA graph launches recorded as a whole."""
+    outside_graphs: int = 0
+    diagnostics: tuple[str, ...] = ()
+    """The profiler's own words about lost events."""
+    samples: tuple[Samples, ...] = ()
+    fusion: FusionFigures | None = None
+    model_sha256: str | None = None
+    path: Path | None = None
+    """Where it was read from; baselines do not keep it."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """A run of `advisor.baseline/1`."""
+        names = list(dict.fromkeys(name for samples in self.samples for name in samples.names))
+        place = {name: index for index, name in enumerate(names)}
+        return {
+            "name": self.name,
+            "kind": self.kind,
+            "tool_version": self.tool_version,
+            "gpus": list(self.gpus),
+            "model_sha256": self.model_sha256,
+            "coverage": {
+                "work": self.work,
+                "matched": self.matched,
+                "graph_level": self.graph_level,
+                "outside_graphs": self.outside_graphs,
+                "diagnostics": list(self.diagnostics),
+            },
+            "kernels": names,
+            "samples": [samples.to_dict(place) for samples in self.samples],
+            "fusion": None if self.fusion is None else asdict(self.fusion),
+        }
+
+    @classmethod
+    def from_dict(cls, entry: Mapping[str, Any]) -> Recording:
+        """What `to_dict` wrote.
+
+        Raises:
+            KeyError, TypeError, ValueError, IndexError: It is something else.
+        """
+        coverage = entry["coverage"]
+        return cls(
+            name=str(entry["name"]),
+            kind=str(entry["kind"]),
+            tool_version=entry["tool_version"],
+            gpus=tuple(entry["gpus"]),
+            work=int(coverage["work"]),
+            matched=int(coverage["matched"]),
+            graph_level=int(coverage["graph_level"]),
+            outside_graphs=int(coverage["outside_graphs"]),
+            diagnostics=tuple(coverage["diagnostics"]),
+            samples=tuple(Samples.from_dict(samples, entry["kernels"]) for samples in entry["samples"]),
+            fusion=None if entry["fusion"] is None else FusionFigures(**entry["fusion"]),
+            model_sha256=entry["model_sha256"],
+        )
+
+
+def load_run(path: Path, *, region: str | None = None, model: Path | None = None) -> Recording:
+    """The run in PATH: a trace of any supported format, an analysis JSON or a fusion JSON, told by the content.
+
+    Args:
+        path: The file.
+        region: The NVTX ranges that are executions, as for `analyze`; for traces only.
+        model: The model that ran, for its hash.
 
     Raises:
-        BadInput: Neither can be read from PATH.
+        BadInput: PATH is none of those.
         CannotDecide: A trace without work on a GPU.
     """
-    if _looks_like_json(path):
-        return load_analysis(path)
-    import advisor
+    document = _document(path)
+    if document is None:
+        import advisor
 
-    return advisor.analyze(advisor.read_trace(path)).to_dict()
+        document = advisor.analyze(advisor.read_trace(path), region=region).to_dict()
+    try:
+        recording = _recording(document, path)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
+        raise BadInput(f"{path}: not a valid {document['schema']} ({error!r}): make it again") from None
+    return replace(recording, path=path, model_sha256=None if model is None else sha256_of(model))
 
 
-def load_analysis(path: Path) -> dict[str, Any]:
-    """A stored analysis.
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file.
 
     Raises:
-        BadInput: The file cannot be read, or holds no `advisor.analysis/1`.
+        BadInput: It cannot be read.
     """
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}") from None
-    except ValueError:
-        document = None
-    if not isinstance(document, dict) or document.get("schema") != SCHEMA or any(key not in document for key in _KEYS):
-        raise BadInput(f"{path} is no {SCHEMA}: make one with `advisor analyze TRACE --json {path.name}`")
-    return document
 
 
-def _looks_like_json(path: Path) -> bool:
+def _document(path: Path) -> dict[str, Any] | None:
+    """The advisor's JSON in PATH; None where it is something else, such as a trace."""
     try:
         with path.open("rb") as file:
-            return file.read(64).lstrip()[:1] == b"{"
-    except OSError:
-        return False
+            start = file.read(4096)
+    except OSError as error:
+        raise BadInput(f"cannot read {path}: {error.strerror}") from None
+    # Traces may be JSON too, and large: only what says that it is one of ours is read as such.
+    if start.lstrip()[:1] != b"{" or b'"advisor.' not in start:
+        return None
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise BadInput(f"{path} is no JSON: {error}") from None
+    schema = document.get("schema")
+    if schema == BASELINE:
+        raise BadInput(f"{path} is a baseline: give it with --baseline, or compare with `advisor diff`")
+    if schema not in (ANALYSIS, FUSION):
+        raise BadInput(f"{path} is {schema}: a run is a trace, an {ANALYSIS} or an {FUSION}")
+    return dict(document)
+
+
+def _recording(document: Mapping[str, Any], path: Path) -> Recording:
+    if document["schema"] == FUSION:
+        return _of_fusion(document, path)
+    if "samples" not in document:
+        raise BadInput(f"{path} holds no samples of its graphs: make it again with `advisor analyze TRACE --json FILE`")
+    coverage = document["coverage"]
+    names = [row["name"] for row in document["kernels"]]
+    return Recording(
+        name=path.name,
+        kind=str(document["source"]["kind"]),
+        tool_version=document["source"]["tool_version"],
+        gpus=tuple(sorted(row["name"] for row in document["devices"] if row.get("name"))),
+        work=int(coverage["work"]),
+        matched=int(coverage["matched"]),
+        graph_level=int(coverage["graph_level"]),
+        outside_graphs=int(coverage.get("outside_graphs", 0)),
+        diagnostics=tuple(text for text in coverage["diagnostics"] if _LOST.search(text)),
+        samples=tuple(Samples.from_dict(entry, names) for entry in document["samples"]),
+    )
+
+
+def _of_fusion(document: Mapping[str, Any], path: Path) -> Recording:
+    result, model = document["result"], document["model"]
+    figures = FusionFigures(
+        model=Path(str(model["path"])).name,
+        nodes=int(model["nodes"]),
+        opset=int(model["opset"]),
+        provider=str(document["provider"]),
+        onnxruntime=str(document["onnxruntime"]),
+        level=str(document["baseline"]["level"]),
+        fused_nodes=int(document["fused"]["nodes"]),
+        latency_ns=float(result["latency_ns"]),
+        ratio=result["ratio"],
+        low=result["low"],
+        high=result["high"],
+        verified=bool(document["verification"]["passed"]),
+    )
+    return Recording(path.name, "fusion", figures.onnxruntime, (), fusion=figures)

@@ -1,48 +1,167 @@
-"""A comparison in a terminal."""
+"""A comparison in a terminal: the verdict first, then what changed in which graph, by how much and how surely."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
 from rich import box
 from rich.console import Group
+from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from advisor.gate.measures import MEASURES
+from advisor.gate.policy import Thresholds
+from advisor.gate.result import Status, Verdict
+from advisor.report.comparison_words import (
+    amount,
+    budget_words,
+    change_words,
+    command,
+    executions,
+    headline,
+    kernel_lines,
+    shown_measures,
+)
 from advisor.report.words import duration, percent, plain
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from rich.console import RenderableType
 
-    from advisor.gate.compare import Comparison
+    from advisor.gate.baseline import Baseline
+    from advisor.gate.result import Comparison, GraphResult, MeasureResult
 
-__all__ = ["render_comparison"]
+__all__ = ["render_baseline", "render_comparison"]
 
-STYLES = {"regressed": "red", "improved": "green", "incomparable": "yellow", "new": "cyan", "unchanged": ""}
+STYLES = {
+    Status.REGRESSED: "red",
+    Status.WAIVED: "yellow",
+    Status.UNDECIDED: "yellow",
+    Status.WORSE: "magenta",
+    Status.IMPROVED: "green",
+    Status.NEW: "cyan",
+    Status.UNCHANGED: "",
+}
+VERDICT_STYLES = {Verdict.FAIL: "bold red", Verdict.UNDECIDED: "bold yellow", Verdict.PASS: "bold green"}
+GRAPHS_LISTED = 20
 
 
-def render_comparison(comparison: Comparison) -> RenderableType:
-    """What `advisor gate` prints."""
-    if comparison.regressed:
-        headline = Text("FAILED: launch overhead regressed.", style="bold red")
-    elif comparison.incomparable:
-        headline = Text("CANNOT DECIDE: not every graph of the baseline could be compared.", style="bold yellow")
-    else:
-        headline = Text("PASSED: no launch-overhead regression.", style="bold green")
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("graph", overflow="fold", ratio=1)
-    table.add_column("fusible gap", justify="right")
-    table.add_column("gap ratio", justify="right")
-    table.add_column("verdict")
-    for change in comparison.changes:
+def render_comparison(comparison: Comparison, *, verdict: bool = True) -> RenderableType:
+    """What `advisor gate` prints; without the VERDICT what `advisor diff` prints."""
+    parts: list[RenderableType] = []
+    if verdict:
+        parts.append(Text(headline(comparison), style=VERDICT_STYLES[comparison.verdict]))
+    parts += [_line(f"{plain(name)}: " if name else "", reason, "yellow") for name, reason in comparison.undecided]
+    for graph in comparison.graphs[:GRAPHS_LISTED]:
+        parts += _graph(graph)
+    if len(comparison.graphs) > GRAPHS_LISTED:
+        parts.append(Text(f"\n{len(comparison.graphs) - GRAPHS_LISTED} more graphs: see --json"))
+    if comparison.budgets:
+        parts.append(Text("\nBudgets", style="bold"))
+        for row in comparison.budgets:
+            parts.append(_line(f"{plain(row.graph)}: {row.key} ", budget_words(row), STYLES[row.status]))
+    if comparison.environment:
+        parts.append(Text("\nThe runs differ in", style="bold"))
+        parts += [_line(f"{what}: ", f"{before} → {after}") for what, before, after in comparison.environment]
+    if comparison.notes:
+        parts.append(Text("\nNotes", style="bold"))
+        parts += [_line("", note) for note in comparison.notes]
+    if any(row.low is not None for graph in comparison.graphs for row in graph.measures):
+        parts.append(Text("\nMedians of an execution; in brackets the 90 % interval of the change.", style="dim"))
+    return Group(*parts)
+
+
+def _line(start: str, words: str, style: str = "") -> RenderableType:
+    return Padding(Text(plain(start + words), style=style), (0, 0, 0, 2))
+
+
+def _graph(graph: GraphResult) -> list[RenderableType]:
+    head = Text("\n")
+    head.append(plain(graph.name), style="bold")
+    head.append(f"  {graph.status.value}", style=STYLES[graph.status])
+    counts = executions(graph)
+    head.append(f"  {graph.source}{', ' if counts else ''}{counts}", style="dim")
+    parts: list[RenderableType] = [head]
+    if graph.reason:
+        parts.append(_line("", graph.reason, STYLES[graph.status]))
+    rows = shown_measures(graph)
+    if rows:
+        parts.append(Padding(_measures(rows), (0, 0, 0, 2)))
+    parts += [_line("", line) for line in kernel_lines(graph)]
+    shown = command(graph) if graph.status is Status.REGRESSED else None
+    if shown:
+        parts.append(_line("look: ", shown, "dim"))
+    return parts
+
+
+def _measures(rows: list[MeasureResult]) -> Table:
+    table = Table(box=box.SIMPLE, show_header=False, pad_edge=False, show_edge=False)
+    table.add_column(overflow="fold")
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(overflow="fold")
+    for row in rows:
+        reason = f": {row.reason}" if row.reason else ""
+        status = "" if row.status is Status.UNCHANGED and not row.reason else f"{row.status.value}{reason}"
         table.add_row(
-            Text(plain(change.name)),
-            f"{_gap(change.baseline_gap_ns)} → {_gap(change.current_gap_ns)}",
-            f"{percent(change.baseline_ratio)} → {percent(change.current_ratio)}",
-            Text(f"{change.status}: {change.reason}", style=STYLES[change.status]),
+            row.title,
+            f"{amount(row.unit, row.baseline)} → {amount(row.unit, row.current)}",
+            change_words(row),
+            Text(plain(status), style=STYLES[row.status]),
         )
-    return Group(headline, table)
+    return table
 
 
-def _gap(ns: int | None) -> str:
-    return "-" if ns is None else duration(ns)
+def render_baseline(baseline: Baseline, path: Path, accepted: Comparison | None) -> RenderableType:
+    """What `advisor baseline` prints: what was recorded, and whether it will be enough."""
+    count = len(baseline.runs)
+    parts: list[RenderableType] = [Text(f"Recorded {count} run{'s' if count > 1 else ''} in {plain(str(path))}.")]
+    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
+    table.add_column("graph", overflow="fold")
+    for heading in ("kernels", "executions", "fusible gap", "gap ratio"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    too_few = False
+    for samples in [samples for run in baseline.runs[:1] for samples in run.samples][:GRAPHS_LISTED]:
+        executions_of = [
+            other.instances for run in baseline.runs for other in run.samples if other.graph == samples.graph
+        ]
+        too_few |= sum(executions_of) < Thresholds().min_instances
+        ratio, gap = (MEASURES[key].of(samples) for key in ("gap_ratio", "fusible_gap"))
+        table.add_row(
+            Text(plain(samples.graph)),
+            f"{sum(samples.counts):,}",
+            f"{sum(executions_of):,}",
+            duration(float(np.median(gap))),
+            percent(float(np.median(ratio))),
+        )
+    if table.row_count:
+        parts.append(Padding(table, (0, 0, 0, 2)))
+    for run in baseline.runs:
+        if run.fusion is not None:
+            parts.append(_line("", f"{run.fusion.model}: {duration(run.fusion.latency_ns)} on {run.fusion.provider}"))
+    if count == 1:
+        parts.append(_line("", "One run: how much runs drift is assumed. Give several and it is measured.", "yellow"))
+    if too_few:
+        parts.append(
+            _line("", f"Statistics need {Thresholds().min_instances} executions of a graph: record more.", "yellow")
+        )
+    if accepted is not None:
+        parts += [Text("\nAccepted, and kept in the file's history:", style="bold"), *_accepted(accepted)]
+    return Group(*parts)
+
+
+def _accepted(comparison: Comparison) -> list[RenderableType]:
+    lines: list[RenderableType] = [
+        _line(
+            f"{plain(graph.name)}: ",
+            f"{row.title} {amount(row.unit, row.baseline)} → {amount(row.unit, row.current)}",
+            STYLES[row.status],
+        )
+        for graph in comparison.graphs
+        for row in graph.measures
+        if row.status is not Status.UNCHANGED and row.basis != "shown"
+    ]
+    return lines or [_line("", "no change that counts")]

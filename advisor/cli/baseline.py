@@ -1,0 +1,64 @@
+"""`advisor baseline RUN… -o BASE.json`, and `advisor baseline --accept RUN… --reason TEXT BASE.json`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["baseline"]
+
+
+def baseline(
+    runs: Annotated[
+        list[Path],
+        typer.Argument(metavar="RUN…", help="Traces, analysis or fusion JSONs of one build.", show_default=False),
+    ],
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="BASE.json", help="The file to write.")
+    ] = None,
+    accept: Annotated[
+        bool, typer.Option("--accept", help="Take the runs' place in a baseline that exists; needs --reason.")
+    ] = False,
+    reason: Annotated[str | None, typer.Option(help="Why; kept in the file's history.", show_default=False)] = None,
+    region: Annotated[
+        str | None, typer.Option(metavar="REGEX", help="The NVTX ranges that are executions of a model.")
+    ] = None,
+    model: Annotated[
+        Path | None, typer.Option(help="The model that ran: its hash must then agree.", show_default=False)
+    ] = None,
+) -> None:
+    """Record runs of a build for `advisor gate` to compare with. Give several: drift between runs is then measured."""
+    from rich.console import Console
+
+    from advisor.errors import BadInput
+    from advisor.gate.baseline import load_baseline, record
+    from advisor.gate.compare import compare
+    from advisor.gate.runs import load_run
+    from advisor.report.comparison_text import render_baseline
+
+    if accept and output is None:
+        if len(runs) < 2:
+            raise BadInput(
+                "name the runs and then the baseline: advisor baseline --accept RUN… --reason TEXT BASE.json"
+            )
+        *runs, output = runs
+    if output is None:
+        raise BadInput("where to? advisor baseline RUN… -o BASE.json")
+    if accept and not (reason or "").strip():
+        raise BadInput("an accepted baseline needs a reason: --reason TEXT")
+    if accept and not output.is_file():
+        raise BadInput(f"{output} does not exist: record it first, with advisor baseline RUN… -o {output}")
+    if not accept and output.exists():
+        raise BadInput(f"{output} exists: change it with advisor baseline --accept RUN… --reason TEXT {output}")
+
+    before = load_baseline(output) if accept else None
+    region = region or (before.region if before else None)
+    recordings = [load_run(run, region=region, model=model) for run in runs]
+    comparison = compare(before.runs, recordings) if before else None
+    made = record(
+        recordings, reason=(reason or "").strip() or "recorded", region=region, before=before, comparison=comparison
+    )
+    made.write(output)
+    Console().print(render_baseline(made, output, comparison))

@@ -1,0 +1,51 @@
+"""`advisor init-ci github|gitlab`."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["init_ci"]
+
+
+class Host(StrEnum):
+    """Where the repository lies."""
+
+    GITHUB = "github"
+    GITLAB = "gitlab"
+
+
+def init_ci(
+    host: Annotated[Host, typer.Argument(help="Whose CI.", show_default=False)],
+    folder: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="The repository.")] = Path(),
+) -> None:
+    """Write a CI job with `advisor gate` into a repository. Asks nothing, and leaves files that exist as they are."""
+    from advisor.errors import BadInput
+    from advisor.gate.ci_jobs import GITHUB, GITLAB, GITLAB_INCLUDE, RECORD, RECORD_SCRIPT
+    from advisor.output import write_text
+
+    if not folder.is_dir():
+        raise BadInput(f"{folder} is no folder: name the repository with --to")
+    files = {RECORD: RECORD_SCRIPT}
+    if host is Host.GITHUB:
+        files[".github/workflows/launch-overhead.yml"] = GITHUB
+    else:
+        files["ci/launch-overhead.gitlab-ci.yml"] = GITLAB
+        files[".gitlab-ci.yml"] = GITLAB_INCLUDE
+    for name, text in files.items():
+        path = folder / name
+        if path.exists():
+            print(f"left as it is: {name}")
+            continue
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text(path, text)
+        print(f"written: {name}")
+    if host is Host.GITLAB and (folder / ".gitlab-ci.yml").read_text(encoding="utf-8") != GITLAB_INCLUDE:
+        print(f"add to .gitlab-ci.yml:\n{GITLAB_INCLUDE}", end="")
+    print(
+        f"Now fill in {RECORD}, run it on the CI's machine (sh {RECORD} runs),\n"
+        "record the baseline (advisor baseline runs/*.sqlite -o launch-overhead.json), and commit all of them."
+    )
