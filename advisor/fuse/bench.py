@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import onnx_ir as ir
+
 from advisor.errors import BadInput, CannotDecide
 from advisor.fuse.model import runnable
 from advisor.fuse.verify import Reference, Verification, record, verify, verify_runtime
@@ -13,7 +15,6 @@ from advisor.measure.session import Level, NotRunnable, nodes_elsewhere, open_se
 if TYPE_CHECKING:
     from pathlib import Path
 
-    import onnx_ir as ir
     import onnxruntime as ort  # type: ignore[import-untyped]
 
     from advisor.measure.inputs import Inputs
@@ -61,7 +62,7 @@ class Bench:
                 raise CannotDecide(f"ONNX Runtime cannot run {path} here: {error}. Try another --provider") from None
             raise BadInput(f"ONNX Runtime does not load {path}: {error}") from None
         try:
-            self.reference: Reference = record(unoptimised, inputs, quantized=_is_quantized(original))
+            self.reference: Reference = record(unoptimised, inputs, arithmetic=_arithmetic(original))
         except NotRunnable as error:
             raise BadInput(f"{path} does not run on {_described(inputs)}: {error}") from None
         self.elsewhere = nodes_elsewhere(optimised)
@@ -114,21 +115,27 @@ class Bench:
         return session
 
 
-def _is_quantized(model: ir.Model) -> bool:
-    """Whether the model computes with integers in place of floating-point numbers."""
-    graphs = [model.graph, *(function.graph for function in model.functions.values())]
-    return any(
-        "Quantize" in node.op_type or node.op_type.startswith("QLinear") or node.op_type.endswith("Integer")
-        for graph in graphs
-        for node in graph.all_nodes()
-    )
+def _arithmetic(model: ir.Model) -> str | None:
+    """What a model computes in, where that may be coarser than its outputs."""
+    dtypes: set[int] = set()
+    for graph in (model.graph, *(function.graph for function in model.functions.values())):
+        for node in graph.all_nodes():
+            op_type = node.op_type
+            if "Quantize" in op_type or op_type.startswith("QLinear") or op_type.endswith("Integer"):
+                return "quantized"
+            if op_type == "Cast":
+                dtypes.add(node.attributes.get_int("to", 0))
+        dtypes.update(value.dtype for value in graph.initializers.values() if value.dtype is not None)
+    if ir.DataType.BFLOAT16 in dtypes:
+        return "bfloat16"
+    return "float16" if ir.DataType.FLOAT16 in dtypes else None
 
 
 def _described(inputs: Inputs) -> str:
     """What was tried, and what to give instead."""
     shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in inputs.sets[0].feed.items())
-    if inputs.assumed:
-        return f"the inputs made for it ({shapes}; give real sizes with --dim or inputs with --inputs)"
     if inputs.sets[0].name == "given":
         return f"the inputs given ({shapes})"
-    return f"the inputs made for it ({shapes}; give real ones with --inputs)"
+    assumed = ", ".join(f"{name}={size}" for name, size in inputs.assumed.items())
+    sizes = f"; {assumed} was assumed: give real sizes with --dim NAME=N" if assumed else ""
+    return f"the inputs made for it ({shapes}{sizes}; or give inputs with --inputs)"

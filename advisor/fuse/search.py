@@ -15,7 +15,7 @@ from advisor.fuse.model import count_nodes, load, opset, save
 from advisor.fuse.result import FusionReport, ModelFile, Settings
 from advisor.fuse.rules import RULES
 from advisor.fuse.selection import Selection, select
-from advisor.fuse.verify import Verification
+from advisor.fuse.verify import TOLERANCES, Verification
 from advisor.measure.inputs import generate_inputs, read_inputs
 from advisor.measure.session import CUDA, Level, NotRunnable, has_provider, open_session, provider_name, version
 from advisor.output import staged
@@ -178,8 +178,10 @@ def _notes(wanted: str | None, bench: Bench, sets: Inputs, selection: Selection)
     if sets.assumed:
         sizes = ", ".join(f"{name}={size}" for name, size in sets.assumed.items())
         yield f"sizes assumed for dynamic dimensions: {sizes} (choose others with --dim)"
-    if bench.reference.quantized:
-        yield "the model quantizes inside, where rounding decides: its outputs were compared within 10 % of their size"
+    if bench.reference.arithmetic is not None:
+        within = f"{100 * TOLERANCES[bench.reference.arithmetic].relative:.0f} %"
+        name = {"quantized": "quantized numbers"}.get(bench.reference.arithmetic, bench.reference.arithmetic)
+        yield f"the model computes in {name}: outputs were compared within {within} of their size"
     for name in bench.reference.skipped:
         yield f"the original itself does not run on the {name} inputs, so these were left out"
     race = selection.latency

@@ -43,10 +43,11 @@ TOLERANCES = {
     "float16": Tolerance(1e-2, 1e-1),
     # The same with eight bits fewer than float32: one rounding is 4e-3.
     "bfloat16": Tolerance(5e-2, 2e-1),
+    # A last bit decides between two neighbouring integers, and a step between those is 1/127 of the largest value of a
+    # tensor, at every layer.
+    "quantized": Tolerance(1e-1, 1e-2),
 }
-QUANTIZED = Tolerance(1e-1, 1e-2)
-"""Floating-point outputs of a model that quantizes inside: a last bit decides between two neighbouring integers, and a
-step between those is 1/127 of the largest value of a tensor, at every layer."""
+"""By dtype of the output, or by what the model computes in where that is coarser."""
 RUNTIME_FACTOR = 10.0
 """What ONNX Runtime's own optimisation may differ by, in tolerances, before the report says that it changes a model:
 three of 45 real models, badly conditioned on one set of inputs, are at two."""
@@ -96,17 +97,18 @@ class Reference:
         outputs: For each set, output name to value.
         signature: Names and types of inputs, overridable initialisers and outputs.
         skipped: Set name to reason, for sets that the original itself does not run on.
-        quantized: The model quantizes inside.
+        arithmetic: What the model computes in, where that is coarser than its outputs: `float16`, `bfloat16` or
+            `quantized`.
     """
 
     sets: tuple[InputSet, ...]
     outputs: tuple[dict[str, Any], ...]
     signature: tuple[tuple[str, str, str], ...]
     skipped: dict[str, str]
-    quantized: bool = False
+    arithmetic: str | None = None
 
 
-def record(session: ort.InferenceSession, inputs: Inputs, *, quantized: bool = False) -> Reference:
+def record(session: ort.InferenceSession, inputs: Inputs, *, arithmetic: str | None = None) -> Reference:
     """Run the original, unoptimised, on every set of inputs. Only the first set must run: the others may not fit it.
 
     Raises:
@@ -122,7 +124,7 @@ def record(session: ort.InferenceSession, inputs: Inputs, *, quantized: bool = F
             skipped[candidate.name] = str(error)
         else:
             sets.append(candidate)
-    return Reference(tuple(sets), tuple(outputs), _signature(session), skipped, quantized)
+    return Reference(tuple(sets), tuple(outputs), _signature(session), skipped, arithmetic)
 
 
 def verify_runtime(reference: Reference, session: ort.InferenceSession) -> Verification:
@@ -157,7 +159,7 @@ def _verify(
             return Verification(False, number, reason=f"it does not run on the {inputs.name} inputs: {error}")
         for name, value in expected.items():
             for leaf, wanted, found in _leaves(name, value, actual[name]):
-                tolerance = _tolerance(wanted, quantized=reference.quantized)
+                tolerance = _tolerance(wanted, reference.arithmetic)
                 if tolerance is not None:
                     allowed = factor * tolerance.relative + known.get((inputs.name, leaf), 0.0)
                     tolerance = tolerance._replace(relative=allowed)
@@ -208,10 +210,12 @@ def _leaves(name: str, expected: Any, actual: Any) -> Iterator[tuple[str, Any, A
         yield name, np.asarray(expected), np.asarray(actual)
 
 
-def _tolerance(expected: NDArray[Any], *, quantized: bool) -> Tolerance | None:
+def _tolerance(expected: NDArray[Any], arithmetic: str | None) -> Tolerance | None:
     """For floating-point numbers; everything else has no rounding."""
-    tolerance = TOLERANCES.get(expected.dtype.name)
-    return QUANTIZED if quantized and tolerance is not None else tolerance
+    own = TOLERANCES.get(expected.dtype.name)
+    if own is None or arithmetic is None:
+        return own
+    return max(own, TOLERANCES[arithmetic])
 
 
 def _compare(expected: NDArray[Any], actual: NDArray[Any], tolerance: Tolerance | None) -> _Difference:

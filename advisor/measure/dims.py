@@ -56,8 +56,8 @@ def resolve_sizes(inputs: Sequence[ir.Value], given: Mapping[str, int], batch: i
     """Choose the sizes of dynamic dimensions: given by name, else the batch, else by name and place.
 
     A dimension is called by its name (`sequence_length`), or `INPUT:AXIS` where the model does not name it. A name
-    that is a sum (`past_length + 1`) is computed. The batch is 1 unless given: the dimensions called so, and the
-    leading ones whose names mean nothing else.
+    that is a sum (`past_length + 1`) is computed. The batch is 1 unless given: the dimensions called so, the leading
+    ones whose names mean nothing else, and the second one of a recurrent layer's state.
 
     Args:
         inputs: The model's inputs, each with a known rank.
@@ -80,7 +80,7 @@ def resolve_sizes(inputs: Sequence[ir.Value], given: Mapping[str, int], batch: i
     # Sums come last, when what they add up has its size.
     for key, axis, row in sorted(dynamic, key=lambda place: len(_terms(place[0]))):
         terms = _terms(key)
-        is_batch = len(terms) == 1 and _is_batch(key, axis)
+        is_batch = len(terms) == 1 and _is_batch(key, axis, row)
         if is_batch and key not in batches:
             batches.append(key)
         for term in terms:
@@ -119,9 +119,11 @@ def _terms(key: str) -> list[str]:
     return terms if all(re.fullmatch(r"\w+", term) for term in terms) else [key]
 
 
-def _is_batch(key: str, axis: int) -> bool:
+def _is_batch(key: str, axis: int, row: Sequence[int | str]) -> bool:
     if BATCH.search(key):
         return True
+    if ":" in key and axis == 1 and len(row) == 3 and isinstance(row[0], int):
+        return True  # the state of a recurrent layer: layers, batch, features
     return axis == 0 and not any(pattern.search(key) for pattern, _ in DEFAULTS)
 
 

@@ -250,6 +250,8 @@ def _element_types() -> dict[str, int]:
     return {dtype.name: element for element, dtype in _extended_dtypes().items()}
 
 
+LONGEST = 240
+"""Characters of one line for people; ONNX Runtime goes on with shapes and types."""
 _PREFIX = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")
 _PLACE = re.compile(r"/\S+\.(?:cc|h|cpp):\d+ ")
 
@@ -258,5 +260,7 @@ def _one_line(error: Exception) -> str:
     """An exception of ONNX Runtime without its source places, on one printable line."""
     text = _PLACE.sub("", _PREFIX.sub("", str(error)))
     text = " ".join(text.split()) or type(error).__name__
+    if len(text) > LONGEST:
+        text = text[:LONGEST] + " …"
     # Names of nodes come from strangers.
     return "".join(character if character.isprintable() else "\N{REPLACEMENT CHARACTER}" for character in text)

@@ -218,6 +218,18 @@ def test_external_data_stays_beside_an_unchanged_output(tmp_path: Path) -> None:
     assert sorted(file.name for file in (tmp_path / "in").iterdir()) == ["model.onnx", "w.bin"]
 
 
+def test_a_model_that_computes_in_half_precision_is_compared_so(tmp_path: Path) -> None:
+    text = """(float[batch, 64] x) => (float[batch, 64] y) {
+        h = Cast<to = 10>(x)
+        s = Sigmoid(h)
+        m = Mul(h, s)
+        y = Cast<to = 1>(m)
+    }"""
+    report = fuse(written(tmp_path, text), **FAST)
+    assert report.runtime.passed
+    assert any("computes in float16" in note for note in report.notes)
+
+
 def test_a_model_that_the_provider_cannot_run_is_undecidable(tmp_path: Path) -> None:
     path = written(tmp_path, "(bfloat16[4] x) => (bfloat16[4] y) { y = Tanh(x) }")
     with pytest.raises(CannotDecide, match="Tanh"):
@@ -230,7 +242,7 @@ def test_inputs_that_do_not_fit_are_named_with_what_to_do(tmp_path: Path) -> Non
         "(float[n, m] x) => (float[n, k] y) { y = Reshape(x, root) }",
         root=np.array([7, 7], np.int64),
     )
-    with pytest.raises(BadInput, match=r"x \[1, 64\]; give real sizes with --dim"):
+    with pytest.raises(BadInput, match=r"x \[1, 64\]; n=1, m=64 was assumed: give real sizes with --dim"):
         fuse(path, **FAST)
     with pytest.raises(BadInput, match="no dynamic dimension 'z': it has m, n"):
         fuse(path, dims={"z": 1}, **FAST)

@@ -28,9 +28,9 @@ def f32(*values: float) -> NDArray[np.float32]:
     return np.array(values, np.float32)
 
 
-def reference(text: str, *, quantized: bool = False, **options: Any) -> Reference:
+def reference(text: str, *, arithmetic: str | None = None, **options: Any) -> Reference:
     model = ir.from_proto(proto(text, **options))
-    return record(session(text, **options), generate_inputs(model), quantized=quantized)
+    return record(session(text, **options), generate_inputs(model), arithmetic=arithmetic)
 
 
 def on(text: str, feed: Mapping[str, NDArray[Any]]) -> Reference:
@@ -192,12 +192,17 @@ def test_an_original_that_does_not_run_is_an_error() -> None:
         reference(model, shape=np.array([5, 5]))
 
 
-def test_a_quantized_model_may_differ_by_steps() -> None:
+@pytest.mark.parametrize(
+    ("arithmetic", "allowed", "wrong"), [("float16", 5e-3, 5e-2), ("bfloat16", 2e-2, 0.3), ("quantized", 0.05, 0.5)]
+)
+def test_a_model_that_computes_coarsely_may_differ_more(arithmetic: str, allowed: float, wrong: float) -> None:
     original = "(float[batch, 64] x) => (float[batch, 64] y) { y = Tanh(x) }"
     other = "(float[batch, 64] x) => (float[batch, 64] y) { t = Tanh(x)  y = Mul(t, factor) }"
-    candidate = open_session(proto(other, factor=f32(1.02)).SerializeToString(), level=Level.OFF, provider=CPU)
-    assert not verify(reference(original), candidate).passed
-    assert verify(reference(original, quantized=True), candidate).passed
+    for change, passes in ((allowed, True), (wrong, False)):
+        model = proto(other, factor=f32(1 + change)).SerializeToString()
+        candidate = open_session(model, level=Level.OFF, provider=CPU)
+        assert not verify(reference(original), candidate).passed
+        assert verify(reference(original, arithmetic=arithmetic), candidate).passed is passes
 
 
 def test_what_the_runtime_does_to_the_original_is_not_the_models_fault() -> None:

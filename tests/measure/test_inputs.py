@@ -89,6 +89,11 @@ def test_a_leading_dimension_with_another_meaning_is_no_batch() -> None:
     assert shapes(model({"frames": (FLOAT, ["time", "batch", 8])}), batch=2) == {"frames": (128, 2, 8)}
 
 
+def test_the_batch_of_a_recurrent_state_is_its_second_dimension() -> None:
+    of = model({"x": (FLOAT, [None, 576]), "state": (FLOAT, [2, None, 128])})
+    assert shapes(of, batch=3) == {"x": (3, 576), "state": (2, 3, 128)}
+
+
 def test_sizes_that_the_model_does_not_have_are_refused() -> None:
     of = model({"x": (FLOAT, ["batch", 8])})
     with pytest.raises(BadInput, match=r"no dynamic dimension 'seq': it has batch"):
