@@ -56,9 +56,10 @@ def nanoseconds(microseconds: object) -> int | None:
         return microseconds * 1000
     if not isinstance(microseconds, str):
         return None
-    whole, _, fraction = microseconds.partition(".")
-    if len(fraction) == 3 and whole.isdecimal() and fraction.isdecimal():
-        return int(whole) * 1000 + int(fraction)
+    if microseconds[-4:-3] == ".":
+        digits = microseconds.replace(".", "", 1)
+        if digits.isdecimal():
+            return int(digits)
     try:
         return int((Decimal(microseconds) * 1000).to_integral_value())
     except (InvalidOperation, ValueError, OverflowError):
@@ -67,6 +68,8 @@ def nanoseconds(microseconds: object) -> int | None:
 
 def integer(value: object) -> int:
     """An id as JSON holds it: a number or its digits; 0 for anything else."""
+    if type(value) is int and 0 <= value < 1 << 32:
+        return value
     if isinstance(value, str):
         digits = value.rpartition(" ")[2]  # "stream 7"
         value = int(digits) if digits.isdecimal() and len(digits) < 19 else 0

@@ -8,8 +8,8 @@ node becomes a work of the device CPU, named by its operator, and a launch call 
 lies between two nodes of an execution is then the executor's own code, `dispatch`. This holds because
 
 - a node that ran a sub-graph (Loop, If, Scan) is no work itself, its nodes are: nothing is counted twice;
-- every execution, of a sub-graph too, ends with a call that blocks (`Run` returns what it has waited for), so that what
-  lies between two executions is the program's `host` code and never dispatch;
+- every execution, of a sub-graph too, ends after its last node with a call that blocks (`Run` returns what it has
+  waited for), so that what lies between two executions is `host` code and never dispatch;
 - all nodes of one `model_run` belong to the thread that called it, whichever thread of a pool ran them: where nodes run
   in parallel, only time in which none of them runs is a gap.
 
@@ -263,10 +263,10 @@ def _trace(
     session_thread = _places(threads, sessions)
     names = recorded.node_names.texts()
     start, end, thread, correlation, name = launches
-    ends, nothing = sessions["end"], np.zeros(len(sessions["end"]), np.int64)
+    returns, nothing = _returns(sessions, session_thread, end, thread), np.zeros(len(sessions["end"]), np.int64)
     calls = Calls(
-        start=np.concatenate([start, ends]),
-        end=np.concatenate([end, ends]),
+        start=np.concatenate([start, returns]),
+        end=np.concatenate([end, returns]),
         thread=np.concatenate([thread, session_thread]).astype(np.int32),
         correlation=np.concatenate([correlation, nothing]),
         name=np.concatenate([name, nothing + len(names)]).astype(np.int32),
@@ -297,6 +297,20 @@ def _trace(
         unclosed_ranges=0,
         diagnostics=tuple(notes),
     )
+
+
+def _returns(
+    sessions: Table, session_thread: NDArray[np.int64], end: NDArray[np.int64], thread: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """When each execution had done its last node; its own end where it had none."""
+    returns = sessions["end"].copy()
+    for index in np.unique(session_thread):
+        mine = np.flatnonzero(session_thread == index)
+        ends = np.sort(end[thread == index])
+        place = np.searchsorted(ends, sessions["end"][mine], side="right") - 1
+        ran = (place >= 0) & (ends[place] >= sessions["start"][mine]) if len(ends) else np.zeros(len(mine), np.bool_)
+        returns[mine[ran]] = ends[place[ran]]
+    return returns
 
 
 def _threads(nodes: Table, sessions: Table) -> tuple[NDArray[np.int64], Table]:

@@ -43,14 +43,15 @@ RECORD_AGAIN = "record it with `torch.profiler.profile(activities=[ProfilerActiv
 WORK_KINDS = {
     "kernel": WorkKind.KERNEL,
     "gpu_memcpy": WorkKind.MEMCPY,
-    "memcpy": WorkKind.MEMCPY,
     "gpu_memset": WorkKind.MEMSET,
-    "memset": WorkKind.MEMSET,
+    "Kernel": WorkKind.KERNEL,
+    "Memcpy": WorkKind.MEMCPY,
+    "Memset": WorkKind.MEMSET,
 }
-CALLS = frozenset({"cuda_runtime", "cuda_driver", "runtime", "driver"})
-RANGES = frozenset({"user_annotation"})
-OPERATORS = frozenset({"cpu_op", "operator"})
+CALLS = frozenset({"cuda_runtime", "cuda_driver", "Runtime", "Driver"})
+OPERATORS = frozenset({"cpu_op", "Operator"})
 """Not read, but for the profiler steps that old versions put among them."""
+READ = frozenset({*WORK_KINDS, *CALLS, *OPERATORS, "user_annotation", "overhead"})
 STEP = "ProfilerStep#"
 
 NO_OVERHEAD = frozenset({"Lazy Function Loading", "Runtime Triggered Module Loading", "Command Buffer Full"})
@@ -98,33 +99,38 @@ class _Recorded:
     def __init__(self, events: Iterable[Mapping[str, Any]]) -> None:
         self.work_names, self.call_names, self.range_names = Names(), Names(), Names()
         self.process_names: dict[int, str] = {}
-        self.labels: dict[int, str] = {}
         self.zero_time = self.operators = 0
         works, calls, ranges, overheads = (array("q") for _ in range(4))
         for event in events:
-            category, name = str(event.get("cat", "")).lower(), str(event.get("name", ""))
-            if event.get("ph") == "M":
-                self._about_process(name, event)
+            category = event.get("cat")
+            if not isinstance(category, str) or category not in READ:
+                if event.get("ph") == "M":
+                    self._about_process(event)
                 continue
+            name = str(event.get("name", ""))
+            if category in OPERATORS:
+                self.operators += 1
+                if not name.startswith(STEP):
+                    continue
             start, duration = nanoseconds(event.get("ts")), nanoseconds(event.get("dur"))
-            kind = WORK_KINDS.get(category)
-            if kind is not None:
+            if category in WORK_KINDS:
                 if not start or duration is None:
                     self.zero_time += 1
                 else:
+                    kind = WORK_KINDS[category]
                     works.extend((start, start + max(duration, 0), kind, *self._work(event, name)))
                 continue
-            self.operators += category in OPERATORS
             if start is None or duration is None or duration < 0:
                 continue
             thread = start, start + duration, integer(event.get("pid")), integer(event.get("tid"))
             if category in CALLS:
                 correlation = integer(_args(event).get("correlation"))
                 calls.extend((*thread, correlation, self.call_names.code(name)))
-            elif category in RANGES or (category in OPERATORS and name.startswith(STEP)):
+            elif category == "overhead":
+                if name not in NO_OVERHEAD:
+                    overheads.extend(thread)
+            else:
                 ranges.extend((*thread, self.range_names.code(name)))
-            elif category == "overhead" and name not in NO_OVERHEAD:
-                overheads.extend(thread)
         self.works = columns(works, WORK_COLUMNS)
         self.calls = columns(calls, CALL_COLUMNS)
         self.ranges = columns(ranges, RANGE_COLUMNS)
@@ -144,13 +150,10 @@ class _Recorded:
             self.work_names.code(name),
         )
 
-    def _about_process(self, name: str, event: Mapping[str, Any]) -> None:
-        pid, args = event.get("pid"), _args(event)
-        if isinstance(pid, int):
-            if name == "process_name":
-                self.process_names[pid] = str(args.get("name", ""))
-            elif name == "process_labels":
-                self.labels[pid] = str(args.get("labels", ""))
+    def _about_process(self, event: Mapping[str, Any]) -> None:
+        pid = event.get("pid")
+        if isinstance(pid, int) and event.get("name") == "process_name":
+            self.process_names[pid] = str(_args(event).get("name", ""))
 
 
 def _args(event: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,0 +1,194 @@
+"""A trace's format is told from its content; what is no trace gets one clear line; reports go through `nsys export`."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import advisor
+from advisor.errors import BadInput, CannotDecide
+from advisor.trace.readers import FORMATS, nsys_report
+from sample_traces import nsys_export, torch_export
+from sample_traces.programs import SAMPLES
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Advisor
+
+REPORT = b"NVIDIA Tegra Profiler Report 2025@5@2@266-255236693005v0.\n\x0bLocal (CLI)"
+ORT = '[\n{"cat" : "Node","pid" :9,"tid" :9,"dur" :5,"ts" :7,"ph" : "X","name" :"a_kernel_time","args" : \
+{"op_name" : "Add","provider" : "CPUExecutionProvider"}}\n]\n'
+
+
+@pytest.fixture(scope="module")
+def export(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("export") / "run.sqlite"
+    nsys_export.write(SAMPLES["sync_bound_loop"](), path)
+    return path
+
+
+def fake_nsys(folder: Path, body: str) -> None:
+    """An `nsys` that does what BODY says; `output` and `report` are its arguments."""
+    script = folder / "nsys"
+    script.write_text(
+        f"#!{sys.executable}\nimport shutil, sys, time\n"
+        "if sys.argv[1] == '--version':\n    print('NVIDIA Nsight Systems version 2024.6.1.90')\n    exit()\n"
+        "assert sys.argv[1:4] == ['export', '--type', 'sqlite'], sys.argv\n"
+        f"output, report = sys.argv[5], sys.argv[6]\n{body}\n",
+        encoding="utf-8",
+    )
+    script.chmod(script.stat().st_mode | stat.S_IXUSR)
+
+
+@pytest.fixture
+def path_with(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder that is all there is on PATH."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", str(folder))
+    return folder
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    folder = tmp_path / "recorded"
+    folder.mkdir()
+    path = folder / "run.nsys-rep"
+    path.write_bytes(REPORT)
+    return path
+
+
+@pytest.mark.parametrize("name", ["trace.sqlite", "trace.json", "trace.nsys-rep", "trace"])
+def test_endings_do_not_matter(name: str, export: Path, tmp_path: Path, path_with: Path, report: Path) -> None:
+    path = tmp_path / name
+    shutil.copy(export, path)
+    assert advisor.read_trace(path).kind == "nsys-sqlite"
+    torch_export.write(SAMPLES["sync_bound_loop"](), path)
+    assert advisor.read_trace(path).kind == "torch-profile"
+    path.write_bytes(gzip.compress(path.read_bytes()))
+    assert advisor.read_trace(path).kind == "torch-profile"
+    path.write_text(ORT, encoding="utf-8")
+    assert advisor.read_trace(path).kind == "ort-profile"
+    fake_nsys(path_with, f"shutil.copy({str(export)!r}, output)")
+    shutil.copy(report, path)
+    assert advisor.read_trace(path).kind == "nsys-rep"
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"", "is empty"),
+        (b"hello", "of no format that is read"),
+        (b'{"a": 1}', "JSON of another kind"),
+        (b"[1, 2]", "JSON of another kind"),
+        (gzip.compress(b'{"a": 1}'), "JSON of another kind"),
+        (gzip.compress(b"hello"), "compressed with gzip"),
+        (b"\x1f\x8b broken", "compressed with gzip"),
+        (b"version https://git-lfs.github.com/spec/v1\n", "git lfs pull"),
+        (b"PAR1\x00", "Parquet"),
+        (b"ARROW1\x00\x00", "Arrow"),
+        (b"\x89HDF\r\n\x1a\n", "HDF5"),
+        (b"U3w[END]NVIDIA Nsight Systems Stream 2022.4", "unfinished recording"),
+        (b"<html>", "HTML"),
+    ],
+)
+def test_what_is_no_trace_is_one_clear_line(content: bytes, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "thing.bin"
+    path.write_bytes(content)
+    with pytest.raises(BadInput, match=words) as caught:
+        advisor.read_trace(path)
+    assert "\n" not in str(caught.value)
+    assert str(path) in str(caught.value)
+
+
+def test_the_line_names_the_formats(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("hello", encoding="utf-8")
+    with pytest.raises(BadInput) as caught:
+        advisor.read_trace(path)
+    assert all(entry.name in str(caught.value) for entry in FORMATS)
+
+
+def test_directories_of_tables_are_not_supported(tmp_path: Path) -> None:
+    folder = tmp_path / "run_pqtdir"
+    folder.mkdir()
+    (folder / "CUPTI_ACTIVITY_KIND_KERNEL.parquet").write_bytes(b"PAR1")
+    with pytest.raises(BadInput, match=r"not supported: export the report with `nsys export --type sqlite"):
+        advisor.read_trace(folder)
+    with pytest.raises(BadInput, match="is a directory"):
+        advisor.read_trace(tmp_path)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_is_refused_at_once(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(BadInput, match="not a regular file"):
+        advisor.read_trace(tmp_path / "pipe")
+
+
+def test_a_report_gives_the_figures_of_its_export(export: Path, report: Path, path_with: Path) -> None:
+    fake_nsys(path_with, f"print('Exporting 100%', end='\\r')\nshutil.copy({str(export)!r}, output)")
+    before = (report.read_bytes(), report.stat().st_mtime_ns)
+    document = advisor.analyze(advisor.read_trace(report)).to_dict()
+    reference = advisor.analyze(advisor.read_trace(export)).to_dict()
+    assert document["source"] == reference["source"] | {"path": str(report), "kind": "nsys-rep"}
+    assert document | {"source": {}} == reference | {"source": {}}
+    assert [path.name for path in report.parent.iterdir()] == [report.name]
+    assert (report.read_bytes(), report.stat().st_mtime_ns) == before
+
+
+def test_without_nsys_the_line_says_what_to_do(report: Path, path_with: Path) -> None:
+    assert not list(path_with.iterdir())
+    with pytest.raises(BadInput, match=r"install Nsight Systems, or export it where it was recorded: `nsys export"):
+        advisor.read_trace(report)
+
+
+def test_a_report_of_a_newer_nsys_says_which(report: Path, path_with: Path) -> None:
+    fake_nsys(path_with, "exit('file version is not supported')")
+    with pytest.raises(BadInput, match=r"recorded by nsys 2025\.5\.2, which the installed nsys 2024\.6\.1 cannot read"):
+        advisor.read_trace(report)
+
+
+def test_what_nsys_complains_about_is_passed_on(report: Path, path_with: Path) -> None:
+    report.write_bytes(REPORT.replace(b"2025@", b"2023@"))
+    fake_nsys(path_with, "sys.stderr.write('Exporting 50%\\rThe file is broken.\\n')\nexit(3)")
+    with pytest.raises(BadInput, match=r"\(exit 3\): The file is broken\."):
+        advisor.read_trace(report)
+
+
+def test_an_export_that_hangs_is_ended(report: Path, path_with: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nsys_report, "TIME_LIMIT_S", 1)
+    fake_nsys(path_with, "time.sleep(60)")
+    with pytest.raises(BadInput, match="took over"):
+        advisor.read_trace(report)
+
+
+def test_with_an_installed_nsys_a_real_report_is_read(tmp_path: Path) -> None:
+    nsys = shutil.which("nsys")
+    if nsys is None:
+        pytest.skip("Nsight Systems is not installed here")
+    command = [nsys, "profile", "--trace=nvtx", "--sample=none", "--cpuctxsw=none", "--output", str(tmp_path / "run")]
+    code = "import nvtx\nfor _ in range(3):\n    with nvtx.annotate('step'): pass"
+    subprocess.run([*command, sys.executable, "-c", code], check=True, capture_output=True, timeout=300)
+    (recorded,) = tmp_path.iterdir()
+    with pytest.raises(CannotDecide, match="without CUDA events"):
+        advisor.read_trace(recorded)
+    assert [path.name for path in tmp_path.iterdir()] == [recorded.name]
+
+
+def test_the_command_reads_every_format(advisor_command: Advisor, tmp_path: Path) -> None:
+    torch_export.write(SAMPLES["launch_bound_decode"](), tmp_path / "t.json.gz")
+    (tmp_path / "p.json").write_text(ORT, encoding="utf-8")
+    for name, kind in (("t.json.gz", "torch-profile"), ("p.json", "ort-profile")):
+        result = advisor_command("analyze", tmp_path / name, "--json", "-")
+        assert result.returncode == 0, result.stderr
+        assert json.loads(result.stdout)["source"]["kind"] == kind
