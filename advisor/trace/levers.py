@@ -64,11 +64,13 @@ def find_levers(trace: Trace, evidence: Evidence, graphs: Sequence[GraphFigures]
     removable = [column[of_run] for column in per_run]
     least, most, waits = medians_per_run(runs.graph[of_run], of_run, len(runs.graph), removable, measured)
     by_calls = _launched_by_themselves(evidence)
+    gpu = all(device.gpu for device in trace.devices)
 
     levers = []
     for index, graph in enumerate(graphs):
         removed = (0 if waits[index] else int(least[index]), int(most[index]))
-        within, basis = _capture(graph, bool(by_calls[index]), bool(waits[index]), removed)
+        captured = _capture(graph, bool(by_calls[index]), bool(waits[index]), removed)
+        within, basis = captured if gpu else (None, "a CPU has no CUDA graphs")
         levers.append(
             Levers(
                 graph=graph.name,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -323,3 +323,14 @@ def test_the_prediction_for_a_real_decode_is_a_small_share(real_traces: Path) ->
     )
     low, high = levers.fusion_ns
     assert 0 < low < high < 0.03 * analysis.graph_figures[0].span_ns
+
+
+def test_nodes_on_the_cpu_wait_for_no_gpu_and_have_no_cuda_graph() -> None:
+    trace = to_trace(simulate(runs([Host(30_000), Launch("Relu", 1_500)] * 12), MACHINE))
+    cpu = replace(trace, devices=tuple(replace(device, name="CPU", gpu=False) for device in trace.devices))
+    analysis = advisor.analyze(cpu)
+    finding = the(analysis, "dispatch-bound")
+    assert "the CPU waits" in finding.message
+    assert "CUDA" not in finding.advice
+    assert analysis.levers[0].capture_ns is None
+    assert the(advisor.analyze(trace), "dispatch-bound").evidence["capture_ns"] is not None

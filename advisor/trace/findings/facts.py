@@ -37,6 +37,8 @@ DEVICE_TO_HOST = re.compile(r"Device-to-Host|DtoH", re.IGNORECASE)
 class Subject:
     """A run of a graph (medians), the whole trace where nothing marks runs, or the time between runs."""
 
+    device: str
+    """What waits: `GPU`, or `CPU` where the works are the nodes of a model."""
     graph: str | None
     """None: not about one graph."""
     index: int | None
@@ -74,7 +76,8 @@ class Subject:
 
     def waits(self, ns: float) -> str:
         """The beginning of a sentence: how long the GPU waits, of how long."""
-        return f"{self.where} the GPU waits {duration(ns)} of {duration(self.span_ns)} ({percent(self.share(ns))})"
+        of_span = f"{duration(ns)} of {duration(self.span_ns)} ({percent(self.share(ns))})"
+        return f"{self.where} the {self.device} waits {of_span}"
 
     def evidence(self, share: float, *causes: Cause) -> dict[str, Any]:
         """The figures of which every finding on it may speak; SHARE is that of its time which the finding is about."""
@@ -190,6 +193,7 @@ def gather(
 ) -> Facts:
     """Choose the subjects: of each name the graph that takes most time, if that is enough to matter."""
     runs = evidence.runs
+    device = "GPU" if all(device.gpu for device in trace.devices) else "CPU"
     time = np.bincount(runs.graph, evidence.instances.span) if len(evidence.instances) else np.ones(1)
     subjects: dict[str, Subject] = {}
     for index in np.argsort(-time, kind="stable").tolist():
@@ -197,6 +201,7 @@ def gather(
         if time[index] < LEAST_TIME * time.sum() or graph.name in subjects:
             continue
         subjects[graph.name] = Subject(
+            device=device,
             graph=None if graph.source == "trace" else graph.name,
             index=index,
             span_ns=graph.span_ns,
@@ -208,7 +213,7 @@ def gather(
             runs=int((runs.measured & (runs.graph == index)).sum()),
             levers=levers[index],
         )
-    between = _between_runs(trace, totals, evidence, threshold)
+    between = _between_runs(trace, totals, evidence, threshold, device)
     return Facts(
         trace=trace,
         coverage=coverage,
@@ -221,7 +226,7 @@ def gather(
     )
 
 
-def _between_runs(trace: Trace, totals: Totals, evidence: Evidence, threshold: float) -> Subject | None:
+def _between_runs(trace: Trace, totals: Totals, evidence: Evidence, threshold: float, device: str) -> Subject | None:
     """The idle time that belongs to no run, from the end of the first measured run to the end of the last one."""
     instances, measured = evidence.instances, evidence.runs.measured
     if measured.sum() < 2 or not len(instances):
@@ -243,6 +248,7 @@ def _between_runs(trace: Trace, totals: Totals, evidence: Evidence, threshold: f
     busy = max(length - int(instances.causes[later].sum()) - sum(named.values()), 0)
     ratio = decided_ratio(named, busy, 0, threshold)
     return Subject(
+        device=device,
         graph=None,
         index=None,
         span_ns=length,

@@ -25,17 +25,18 @@ def _find(facts: Facts) -> Iterator[Finding]:
         longest = max(facts.kernels, key=lambda row: row.duration_ns)
         whole = sum(row.duration_ns for row in facts.kernels)
         idle = sum(subject.causes.values())
+        where, fusible = f"{subject.where} the {subject.device}", percent(subject.share(subject.fusible_ns))
         yield Finding(
             id=RULE.id,
             severity=INFO,
             graph=subject.graph,
             message=(
-                f"{subject.where} the GPU works for {duration(subject.busy_ns)} and idles for {duration(idle)}: "
-                f"removing every launch would save {percent(subject.share(subject.fusible_ns))} at most."
+                f"{where} works for {duration(subject.busy_ns)} and idles for {duration(idle)}: removing every launch "
+                f"would save {fusible} at most."
             ),
             advice=(
                 f"Look at the kernels: `{_cut(short_name(longest.name))}` takes "
-                f"{percent(longest.duration_ns / whole)} of all GPU time.{_traffic(subject)}"
+                f"{percent(longest.duration_ns / whole)} of all {subject.device} time.{_traffic(subject)}"
             ),
             saving_ns=None,
             evidence=subject.evidence(subject.share(subject.fusible_ns))

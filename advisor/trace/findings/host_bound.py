@@ -22,7 +22,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
         fusible = percent(subject.share(subject.fusible_ns))
         advice = f"Look at the CPU first: fusion would save {fusible} of this time at most."
         if subject.index is None:
-            advice = "If runs should follow each other at once, prepare the next one while this one is on the GPU."
+            advice = "If runs should follow each other at once, prepare the next one while this one runs."
         elif subject.graph is None:
             advice += (
                 " Nothing marks the runs here: set-up counts too. Mark them with NVTX, or cut with --from and --to."
