@@ -32,8 +32,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
             severity=severity(share),
             graph=subject.graph,
             message=(
-                f"{subject.where} the {subject.device} waits {duration(ns)} ({percent(share)} of the time) while kernels "
-                f"are loaded{' (every recorded run is a first one)' if warmup and subject.graph is not None else ''}."
+                f"{subject.where} the {subject.device} waits {duration(ns)} ({percent(share)} of the time) while "
+                f"kernels are loaded{' (every run is a first one)' if warmup and subject.graph is not None else ''}."
             ),
             advice=advice,
             saving_ns=None,
