@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from advisor.measure.inputs import Inputs
     from advisor.measure.session import Feed
 
-__all__ = ["Bench"]
+__all__ = ["Bench", "arithmetic"]
 
 
 class Bench:
@@ -62,7 +62,7 @@ class Bench:
                 raise CannotDecide(f"ONNX Runtime cannot run {path} here: {error}. Try another --provider") from None
             raise BadInput(f"ONNX Runtime does not load {path}: {error}") from None
         try:
-            self.reference: Reference = record(unoptimised, inputs, arithmetic=_arithmetic(original))
+            self.reference: Reference = record(unoptimised, inputs, arithmetic=arithmetic(original))
         except NotRunnable as error:
             raise BadInput(f"{path} does not run on {_described(inputs)}: {error}") from None
         self.elsewhere = nodes_elsewhere(optimised)
@@ -115,7 +115,7 @@ class Bench:
         return session
 
 
-def _arithmetic(model: ir.Model) -> str | None:
+def arithmetic(model: ir.Model) -> str | None:
     """What a model computes in, where that may be coarser than its outputs."""
     dtypes: set[int] = set()
     for graph in (model.graph, *(function.graph for function in model.functions.values())):

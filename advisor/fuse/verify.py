@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from advisor.measure.inputs import Inputs, InputSet
 
-__all__ = ["Reference", "Verification", "record", "verify", "verify_runtime"]
+__all__ = ["Difference", "Reference", "Verification", "compare_values", "record", "verify", "verify_runtime"]
 
 
 class Tolerance(NamedTuple):
@@ -88,6 +88,14 @@ class Verification:
         }
 
 
+class Difference(NamedTuple):
+    """How two values differ: errors (None where they cannot be told), and why that is too much, if it is."""
+
+    absolute: float | None
+    relative: float | None
+    reason: str = ""
+
+
 @dataclass(frozen=True)
 class Reference:
     """What the original computes with optimisation off.
@@ -144,6 +152,17 @@ def verify(reference: Reference, session: ort.InferenceSession, *, runtime: Veri
     return _verify(reference, session, factor=1.0, known={} if runtime is None else runtime.errors)
 
 
+def compare_values(expected: Any, actual: Any, *, arithmetic: str | None = None) -> Difference:
+    """Compare one value of two models as an output is compared; of a sequence or map, the first part that differs."""
+    worst = Difference(0.0, 0.0)
+    for _, wanted, found in _leaves("", expected, actual):
+        difference = _compare(wanted, found, _tolerance(wanted, arithmetic))
+        if difference.reason:
+            return difference
+        worst = max(worst, difference, key=lambda each: each.relative or 0.0)
+    return worst
+
+
 def _verify(
     reference: Reference, session: ort.InferenceSession, *, factor: float, known: Mapping[tuple[str, str], float]
 ) -> Verification:
@@ -173,14 +192,6 @@ def _verify(
         return Verification(True, len(reference.sets), 0.0, 0.0)
     worst = max(errors, key=lambda key: errors[key])
     return Verification(True, len(reference.sets), largest, errors[worst], worst[1], errors=errors)
-
-
-class _Difference(NamedTuple):
-    """How two values differ: errors (None where they cannot be told), and why that is too much, if it is."""
-
-    absolute: float | None
-    relative: float | None
-    reason: str = ""
 
 
 def _signature(session: ort.InferenceSession) -> tuple[tuple[str, str, str], ...]:
@@ -218,29 +229,29 @@ def _tolerance(expected: NDArray[Any], arithmetic: str | None) -> Tolerance | No
     return max(own, TOLERANCES[arithmetic])
 
 
-def _compare(expected: NDArray[Any], actual: NDArray[Any], tolerance: Tolerance | None) -> _Difference:
+def _compare(expected: NDArray[Any], actual: NDArray[Any], tolerance: Tolerance | None) -> Difference:
     if expected.dtype != actual.dtype:
-        return _Difference(None, None, f"has the dtype {actual.dtype} in place of {expected.dtype}")
+        return Difference(None, None, f"has the dtype {actual.dtype} in place of {expected.dtype}")
     if expected.shape != actual.shape:
-        return _Difference(None, None, f"has the shape {list(actual.shape)} in place of {list(expected.shape)}")
+        return Difference(None, None, f"has the shape {list(actual.shape)} in place of {list(expected.shape)}")
     if tolerance is None:
         return _compare_exactly(expected, actual)
     with np.errstate(all="ignore"):
         return _compare_floats(expected.astype(np.float64), actual.astype(np.float64), tolerance)
 
 
-def _compare_exactly(expected: NDArray[Any], actual: NDArray[Any]) -> _Difference:
+def _compare_exactly(expected: NDArray[Any], actual: NDArray[Any]) -> Difference:
     """Integers, booleans and text are equal or they are not."""
     wrong = expected != actual
     if not wrong.any():
-        return _Difference(0.0, 0.0)
+        return Difference(0.0, 0.0)
     error = None
     if expected.dtype.kind in "iu":
         error = float(np.abs(expected.astype(np.float64) - actual.astype(np.float64)).max())
-    return _Difference(error, None, f"differs in {np.count_nonzero(wrong):,} of {expected.size:,} elements")
+    return Difference(error, None, f"differs in {np.count_nonzero(wrong):,} of {expected.size:,} elements")
 
 
-def _compare_floats(expected: NDArray[np.float64], actual: NDArray[np.float64], tolerance: Tolerance) -> _Difference:
+def _compare_floats(expected: NDArray[np.float64], actual: NDArray[np.float64], tolerance: Tolerance) -> Difference:
     checks: tuple[tuple[str, Callable[[NDArray[np.float64]], NDArray[np.bool_]]], ...] = (
         ("NaN", np.isnan),
         ("infinite", np.isposinf),
@@ -249,18 +260,18 @@ def _compare_floats(expected: NDArray[np.float64], actual: NDArray[np.float64], 
     for word, where in checks:
         wrong = where(expected) != where(actual)
         if wrong.any():
-            return _Difference(None, None, f"is {word} in other places ({np.count_nonzero(wrong):,} elements)")
+            return Difference(None, None, f"is {word} in other places ({np.count_nonzero(wrong):,} elements)")
     finite = np.isfinite(expected)
     expected, actual = expected[finite], actual[finite]
     if expected.size == 0:
-        return _Difference(0.0, 0.0)
+        return Difference(0.0, 0.0)
     difference = np.abs(expected - actual)
     relative = float((difference / (np.abs(expected) + _typical(expected) + tolerance.floor)).max())
     absolute = float(difference.max())
     if relative > tolerance.relative:
         allowed = f"{relative:.1e} of its size where {tolerance.relative:.1e} is allowed"
-        return _Difference(absolute, relative, f"is off by {absolute:.1e}, {allowed}")
-    return _Difference(absolute, relative)
+        return Difference(absolute, relative, f"is off by {absolute:.1e}, {allowed}")
+    return Difference(absolute, relative)
 
 
 def _typical(values: NDArray[np.float64]) -> float:

@@ -1,0 +1,79 @@
+"""Options of the commands that run a model, and what these print while they work."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from advisor.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+__all__ = ["Batch", "Dim", "Inputs", "Json", "Provider", "Seed", "Threads", "check_apart", "parse_dims", "progress"]
+
+Provider = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Execution provider: cpu, cuda, tensorrt or a full name. Without: cuda where it loads, else cpu.",
+    ),
+]
+Dim = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=N", help="Size of a dynamic dimension, by name or INPUT:AXIS; may be given several times."
+    ),
+]
+Batch = Annotated[int | None, typer.Option(min=0, help="Size of the batch; 1 unless given.")]
+Inputs = Annotated[
+    Path | None, typer.Option(metavar="FILE.npz", help="Inputs to use in place of generated ones (numpy.savez).")
+]
+Json = Annotated[
+    Path | None, typer.Option("--json", metavar="FILE", help="Write the report as JSON; - is standard output.")
+]
+Threads = Annotated[
+    int | None, typer.Option(min=1, help="Threads inside an operator; ONNX Runtime's choice unless given.")
+]
+Seed = Annotated[int, typer.Option(min=0, help="Of generated inputs and of the order of measurements.")]
+
+
+def parse_dims(options: Iterable[str]) -> dict[str, int]:
+    """`NAME=N` options as sizes."""
+    dims = {}
+    for option in options:
+        name, equals, size = option.rpartition("=")
+        if not equals or not name or not size.strip().isdecimal():
+            raise BadInput(f"--dim {option!r} is no NAME=N, such as --dim sequence_length=128")
+        dims[name.strip()] = int(size)
+    return dims
+
+
+def check_apart(option: str, target: Path | None, others: Iterable[Path | None]) -> None:
+    """A file that OPTION writes never takes the place of another file of this run, also not through a link."""
+    if target is None or str(target) == "-":
+        return
+    for other in others:
+        if other is not None and (
+            target.resolve() == other.resolve() or (target.exists() and other.exists() and target.samefile(other))
+        ):
+            raise BadInput(f"{option} {target} is also {other}: name another file")
+
+
+@contextmanager
+def progress() -> Iterator[Callable[[str], None] | None]:
+    """What is being done, on a terminal."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.description}", markup=False))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("starting", total=None)
+        yield lambda words: bar.update(task, description=words)
