@@ -22,7 +22,8 @@ from advisor.trace.candidates import find_candidates
 from advisor.trace.causes import DISPATCH_LIMIT_NS, Cause, ThreadActivity, split
 from advisor.trace.chains import find_chains
 from advisor.trace.findings import find
-from advisor.trace.findings.facts import gather
+from advisor.trace.findings.facts import Facts
+from advisor.trace.findings.subjects import find_subjects
 from advisor.trace.graphs import Runs, graph_figures
 from advisor.trace.instances import measure_instances
 from advisor.trace.kernel_classes import op_classes
@@ -105,6 +106,7 @@ def analyze(
     say("looking for what would help")
     chains = find_chains(trace, evidence, classes)
     levers = find_levers(trace, evidence, graphs, chains)
+    subjects = find_subjects(trace, totals, graphs, evidence, levers, threshold)
     return Analysis(
         trace=trace,
         threshold=threshold,
@@ -115,7 +117,7 @@ def analyze(
         graph_figures=graphs,
         candidates=find_candidates(trace, runs, graphs, chains, classes),
         levers=levers,
-        findings=find(gather(trace, coverage, totals, graphs, kernels, evidence, levers, threshold)),
+        findings=find(Facts(trace, coverage, totals, graphs, kernels, evidence, threshold, subjects)),
         evidence=evidence,
         verdict=verdict(totals.causes, totals.busy_ns, totals.gap_ratio, threshold),
     )

@@ -1,4 +1,4 @@
-"""What the rules look at: the graphs that matter, the time between their runs, and the calls and copies in them."""
+"""What the rules look at, and what more than one of them asks of it."""
 
 from __future__ import annotations
 
@@ -8,81 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from advisor.report.words import duration, percent, plain
 from advisor.trace.causes import FUSIBLE, Cause
 from advisor.trace.launches import CallClass, plain_name
 from advisor.trace.run_calls import calls_per_run
 from advisor.trace.trace import WorkKind
-from advisor.trace.verdicts import decided_ratio, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from numpy.typing import NDArray
-
-    from advisor.trace.analysis import Causes, Coverage, Evidence, GraphFigures, KernelFigures, Totals
-    from advisor.trace.levers import Levers
+    from advisor.trace.figures import Coverage, Evidence, GraphFigures, KernelFigures, Totals
+    from advisor.trace.findings.subjects import Subject
     from advisor.trace.trace import Trace
 
-__all__ = ["BlockingCopies", "Facts", "Subject", "gather"]
-
-LEAST_TIME = 0.05
-"""Graphs whose runs take less than this share of the time of all runs are left to the tables."""
+__all__ = ["BlockingCopies", "Facts"]
 
 BEHIND_COPIES = (Cause.SYNC, Cause.LAUNCH, Cause.DISPATCH)
 DEVICE_TO_HOST = re.compile(r"Device-to-Host|DtoH", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """A run of a graph (medians), the whole trace where nothing marks runs, or the time between runs."""
-
-    device: str
-    """What waits: `GPU`, or `CPU` where the works are the nodes of a model."""
-    graph: str | None
-    """None: not about one graph."""
-    index: int | None
-    """Of the graph, in `Analysis.graph_figures`; None: between the runs."""
-    span_ns: int
-    busy_ns: int
-    causes: Causes
-    gap_ratio: float | None
-    flagged: bool
-    verdict: str
-    runs: int
-    """How many were measured; 1 for the whole trace, 0 between runs."""
-    levers: Levers | None
-
-    @property
-    def fusible_ns(self) -> int:
-        """What fusion can remove at most."""
-        return sum(self.causes[cause] for cause in FUSIBLE)
-
-    @property
-    def repeats(self) -> bool:
-        """There are several runs, so that what happens in one happens in each."""
-        return self.runs > 1
-
-    @property
-    def where(self) -> str:
-        """How a sentence on it begins."""
-        if self.index is None:
-            return "Between the runs"
-        return "In this trace" if self.graph is None else f"In a run of `{plain(self.graph)}`"
-
-    def share(self, ns: float) -> float:
-        """NS as a share of its span."""
-        return ns / max(self.span_ns, 1)
-
-    def waits(self, ns: float) -> str:
-        """The beginning of a sentence: how long the GPU waits, of how long."""
-        of_span = f"{duration(ns)} of {duration(self.span_ns)} ({percent(self.share(ns))})"
-        return f"{self.where} the {self.device} waits {of_span}"
-
-    def evidence(self, share: float, *causes: Cause) -> dict[str, Any]:
-        """The figures of which every finding on it may speak; SHARE is that of its time which the finding is about."""
-        named = {f"{cause.key}_ns": self.causes[cause] for cause in causes}
-        return {"span_ns": self.span_ns, "busy_ns": self.busy_ns, "runs": self.runs, "share": share} | named
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +49,7 @@ class Facts:
     evidence: Evidence
     threshold: float
     subjects: tuple[Subject, ...]
-    """Those that take the most time first; the time between runs is the last, where there is any."""
+    """As `find_subjects` gives them."""
 
     def with_share(self, cause: Cause, least: float) -> Iterator[tuple[Subject, int, float]]:
         """The subjects of whose time the GPU waits at least the share LEAST for CAUSE, how long, and the share."""
@@ -179,91 +120,3 @@ class Facts:
             asynchronous=int(held.sum()) / number,
             idle_ns=idle / number,
         )
-
-
-def gather(
-    trace: Trace,
-    coverage: Coverage,
-    totals: Totals,
-    graphs: Sequence[GraphFigures],
-    kernels: Sequence[KernelFigures],
-    evidence: Evidence,
-    levers: Sequence[Levers],
-    threshold: float,
-) -> Facts:
-    """Choose the subjects: of each name the graph that takes most time, if that is enough to matter."""
-    runs = evidence.runs
-    device = "GPU" if all(device.gpu for device in trace.devices) else "CPU"
-    time = np.bincount(runs.graph, evidence.instances.span) if len(evidence.instances) else np.ones(1)
-    subjects: dict[str, Subject] = {}
-    for index in np.argsort(-time, kind="stable").tolist():
-        graph = graphs[index]
-        if time[index] < LEAST_TIME * time.sum() or graph.name in subjects:
-            continue
-        subjects[graph.name] = Subject(
-            device=device,
-            graph=None if graph.source == "trace" else graph.name,
-            index=index,
-            span_ns=graph.span_ns,
-            busy_ns=graph.busy_ns,
-            causes=graph.causes,
-            gap_ratio=graph.gap_ratio,
-            flagged=graph.flagged,
-            verdict=graph.verdict,
-            runs=int((runs.measured & (runs.graph == index)).sum()),
-            levers=levers[index],
-        )
-    between = _between_runs(trace, totals, evidence, threshold, device)
-    return Facts(
-        trace=trace,
-        coverage=coverage,
-        totals=totals,
-        graphs=graphs,
-        kernels=kernels,
-        evidence=evidence,
-        threshold=threshold,
-        subjects=(*subjects.values(), *([between] if between else [])),
-    )
-
-
-def _between_runs(trace: Trace, totals: Totals, evidence: Evidence, threshold: float, device: str) -> Subject | None:
-    """The idle time that belongs to no run, from the end of the first measured run to the end of the last one."""
-    instances, measured = evidence.instances, evidence.runs.measured
-    if measured.sum() < 2 or not len(instances):
-        return None
-    ends = instances.start + instances.span
-    first = int(np.flatnonzero(measured)[np.argmin(instances.start[measured])])
-    begin, end = int(ends[first]), int(ends[measured].max())
-    later = instances.start > begin
-    rows = evidence.timeline.order[evidence.gap_places]
-    start, run = trace.works.start[rows], evidence.runs.of_work[rows]
-    counted = (start > begin) & (start <= end) & ((run < 0) | later[run])
-    causes = _sums(evidence.gap_causes, counted, totals) - instances.causes[later].sum(axis=0)
-    named = {cause: max(int(causes[cause]), 0) for cause in Cause}
-    spans = [trace.works.start[evidence.timeline.order[span.first]] for span in evidence.timeline.spans]
-    lasts = [int(first) + span.span_ns for first, span in zip(spans, evidence.timeline.spans, strict=True)]
-    length = sum(max(0, min(last, end) - max(int(first), begin)) for first, last in zip(spans, lasts, strict=True))
-    if length <= 0 or not any(named.values()):
-        return None
-    busy = max(length - int(instances.causes[later].sum()) - sum(named.values()), 0)
-    ratio = decided_ratio(named, busy, 0, threshold)
-    return Subject(
-        device=device,
-        graph=None,
-        index=None,
-        span_ns=length,
-        busy_ns=busy,
-        causes=named,
-        gap_ratio=ratio,
-        flagged=ratio is not None and ratio > threshold,
-        verdict=verdict(named, busy, ratio, threshold),
-        runs=0,
-        levers=None,
-    )
-
-
-def _sums(causes: NDArray[np.int64], counted: NDArray[np.bool_], totals: Totals) -> NDArray[np.int64]:
-    """Shape (causes,): the sums over the gaps that are COUNTED, or the totals less the others where those are fewer."""
-    few = 2 * int(counted.sum()) < len(counted)
-    sums: NDArray[np.int64] = causes[:, np.flatnonzero(counted if few else ~counted)].sum(axis=1)
-    return sums if few else np.array([totals.causes[cause] for cause in Cause]) - sums

@@ -11,7 +11,8 @@ from advisor.trace.verdicts import GPU_BOUND
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from advisor.trace.findings.facts import Facts, Subject
+    from advisor.trace.findings.facts import Facts
+    from advisor.trace.findings.subjects import Subject
 
 __all__ = ["RULE"]
 

@@ -35,7 +35,7 @@ def overhead(facts: Facts, rule: str, cause: Cause, waits_for: str) -> Iterator[
         advice, saving = remedies(subject)
         message = f"{subject.waits(subject.causes[cause])} {waits_for}."
         rest = subject.fusible_ns - subject.causes[cause]
-        if rest >= subject.causes[cause] / 4 or severity(share) == INFO:
+        if subject.index is not None and (rest >= subject.causes[cause] / 4 or severity(share) == INFO):
             message += f" In all, fusion could remove {duration(subject.fusible_ns)} at most ({percent(share)})."
         yield Finding(
             id=rule,

@@ -8,9 +8,9 @@ from advisor.report.words import duration, duration_range, percent
 
 if TYPE_CHECKING:
     from advisor.trace.candidates import Saving
-    from advisor.trace.findings.facts import Subject
+    from advisor.trace.findings.subjects import Subject
 
-__all__ = ["remedies", "saving_words"]
+__all__ = ["remedies"]
 
 WORTH_SHARE = 0.01
 
@@ -26,9 +26,9 @@ def remedies(subject: Subject) -> tuple[str, Saving | None]:
     options: list[tuple[Saving, str]] = []
     if levers.chains and levers.fusion_ns[1]:
         chains = f"its {levers.chains:,} chains" if levers.chains > 1 else "its one chain"
-        options.append((levers.fusion_ns, f"fuse {chains} of kernels ({saving_words(subject, levers.fusion_ns)})"))
+        options.append((levers.fusion_ns, f"fuse {chains} of kernels ({_saving_words(subject, levers.fusion_ns)})"))
     if levers.capture_ns and levers.capture_ns[1]:
-        words = saving_words(subject, levers.capture_ns)
+        words = _saving_words(subject, levers.capture_ns)
         options.append((levers.capture_ns, f"capture a run as a CUDA graph and replay it ({words})"))
     options.sort(key=lambda option: option[0], reverse=True)
     if not options:
@@ -39,7 +39,7 @@ def remedies(subject: Subject) -> tuple[str, Saving | None]:
     return f"{text[0].upper()}{text[1:]}.", options[0][0]
 
 
-def saving_words(subject: Subject, saving: Saving) -> str:
+def _saving_words(subject: Subject, saving: Saving) -> str:
     """A predicted saving for people: `predicted to save 310 to 420 µs, at most 44 %`."""
     low, high = saving
     most = f"at most {percent(subject.share(high))}"
