@@ -11,7 +11,8 @@ from advisor.trace.verdicts import CANNOT_DECIDE, GPU_BOUND
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from advisor.trace.analysis import Analysis, GraphFigures
+    from advisor.trace.analysis import Analysis
+    from advisor.trace.figures import GraphFigures
 
 __all__ = ["CAUSE_WORDS", "HEADLINES", "headline", "notes", "whole_trace", "worth"]
 

@@ -6,8 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from advisor.trace.analysis import (
-    Analysis,
+from advisor.trace.analysis import Analysis
+from advisor.trace.candidates import find_candidates
+from advisor.trace.causes import DISPATCH_LIMIT_NS, Cause, ThreadActivity, split
+from advisor.trace.chains import find_chains
+from advisor.trace.figures import (
     Causes,
     Coverage,
     DeviceFigures,
@@ -18,14 +21,11 @@ from advisor.trace.analysis import (
     fusible_gap,
     launch_gap,
 )
-from advisor.trace.candidates import find_candidates
-from advisor.trace.causes import DISPATCH_LIMIT_NS, Cause, ThreadActivity, split
-from advisor.trace.chains import find_chains
 from advisor.trace.findings import find
 from advisor.trace.findings.facts import Facts
 from advisor.trace.findings.subjects import find_subjects
-from advisor.trace.graphs import Runs, graph_figures
-from advisor.trace.instances import measure_instances
+from advisor.trace.graphs import graph_figures
+from advisor.trace.instances import Runs, measure_instances
 from advisor.trace.kernel_classes import op_classes
 from advisor.trace.launches import join
 from advisor.trace.levers import find_levers
@@ -110,6 +110,7 @@ def analyze(
     return Analysis(
         trace=trace,
         threshold=threshold,
+        dispatch_limit_ns=dispatch_limit_ns,
         coverage=coverage,
         totals=totals,
         device_figures=_device_figures(trace, timeline, places, parts),

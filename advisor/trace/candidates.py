@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from advisor.trace.analysis import GraphFigures
     from advisor.trace.chains import Chains
-    from advisor.trace.graphs import Runs
+    from advisor.trace.figures import GraphFigures
+    from advisor.trace.instances import Runs
     from advisor.trace.trace import Trace
 
 __all__ = ["KEPT", "Candidate", "Saving", "find_candidates", "medians_per_run"]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from advisor.trace.analysis import Evidence
+    from advisor.trace.figures import Evidence
     from advisor.trace.trace import Trace
 
 __all__ = ["MAY_FOLLOW", "PRODUCTS", "Chains", "find_chains"]

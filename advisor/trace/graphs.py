@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from advisor.trace.analysis import GraphFigures
 from advisor.trace.causes import FUSIBLE, LAUNCH_GAP, Cause
+from advisor.trace.figures import GraphFigures
+from advisor.trace.instances import Runs
 from advisor.trace.verdicts import decided_ratio, verdict
 
 if TYPE_CHECKING:
@@ -17,19 +17,7 @@ if TYPE_CHECKING:
     from advisor.trace.instances import Instances
     from advisor.trace.regions import Regions
 
-__all__ = ["Runs", "graph_figures"]
-
-
-@dataclass(frozen=True, slots=True)
-class Runs:
-    """The executions that the figures of graphs are medians over."""
-
-    of_work: NDArray[np.int32]
-    """Shape (works,): the number of each work's run; -1: none."""
-    graph: NDArray[np.intp]
-    """Shape (runs,): each run's graph, an index into `Analysis.graph_figures`."""
-    measured: NDArray[np.bool_]
-    """Shape (runs,): it counts in the medians (no warm-up, unless its graph has nothing else)."""
+__all__ = ["graph_figures"]
 
 
 def graph_figures(regions: Regions, instances: Instances, threshold: float) -> tuple[tuple[GraphFigures, ...], Runs]:

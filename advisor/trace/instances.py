@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from advisor.trace.timeline import Timeline
     from advisor.trace.trace import Trace
 
-__all__ = ["Instances", "measure_instances"]
+__all__ = ["Instances", "Runs", "measure_instances"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,18 @@ class Instances(Columns):
     """A hash of the names of its kernels in the order of their launches."""
     warmup: NDArray[np.bool_]
     """Some kernel is launched for the first time in its process."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """The executions that the figures of graphs are medians over."""
+
+    of_work: NDArray[np.int32]
+    """Shape (works,): the number of each work's run; -1: none."""
+    graph: NDArray[np.intp]
+    """Shape (runs,): each run's graph, an index into `Analysis.graph_figures`."""
+    measured: NDArray[np.bool_]
+    """Shape (runs,): it counts in the medians (no warm-up, unless its graph has nothing else)."""
 
 
 def measure_instances(

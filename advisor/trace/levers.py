@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from advisor.trace.analysis import Evidence, GraphFigures
     from advisor.trace.candidates import Saving
     from advisor.trace.chains import Chains
+    from advisor.trace.figures import Evidence, GraphFigures
     from advisor.trace.trace import Trace
 
 __all__ = ["NODE_STEP_NS", "Levers", "find_levers"]

@@ -17,8 +17,8 @@ from advisor.trace.trace import Columns
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from advisor.trace.analysis import Evidence
     from advisor.trace.causes import ThreadActivity
+    from advisor.trace.figures import Evidence
     from advisor.trace.trace import Trace
 
 __all__ = ["Pieces", "cut_gaps"]

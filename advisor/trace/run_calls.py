@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from advisor.trace.analysis import Evidence
+    from advisor.trace.figures import Evidence
     from advisor.trace.launches import CallClass
     from advisor.trace.trace import Trace
 

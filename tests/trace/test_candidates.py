@@ -40,9 +40,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from advisor.trace.analysis import Analysis, GraphFigures
+    from advisor.trace.analysis import Analysis
     from advisor.trace.candidates import Candidate
     from advisor.trace.chains import Chains
+    from advisor.trace.figures import GraphFigures
     from advisor.trace.levers import Levers
     from tests.simulated_programs import Simulated
 
