@@ -21,6 +21,7 @@ from advisor.cli.fuse import fuse
 from advisor.cli.gate import gate
 from advisor.cli.init_ci import init_ci
 from advisor.cli.schema import schema
+from advisor.cli.verify import verify
 from advisor.errors import AdvisorError
 
 __all__ = ["app", "main"]
@@ -35,6 +36,7 @@ app = typer.Typer(
 app.command()(analyze)
 app.command()(explain)
 app.command()(fuse)
+app.command()(verify)
 app.command()(baseline)
 app.command()(gate)
 app.command()(diff)

@@ -17,7 +17,16 @@ if TYPE_CHECKING:
 
     from advisor.measure.inputs import Inputs, InputSet
 
-__all__ = ["Difference", "Reference", "Verification", "compare_values", "record", "verify", "verify_runtime"]
+__all__ = [
+    "Difference",
+    "Reference",
+    "Verification",
+    "compare_values",
+    "record",
+    "signature",
+    "verify",
+    "verify_runtime",
+]
 
 
 class Tolerance(NamedTuple):
@@ -132,7 +141,7 @@ def record(session: ort.InferenceSession, inputs: Inputs, *, arithmetic: str | N
             skipped[candidate.name] = str(error)
         else:
             sets.append(candidate)
-    return Reference(tuple(sets), tuple(outputs), _signature(session), skipped, arithmetic)
+    return Reference(tuple(sets), tuple(outputs), signature(session), skipped, arithmetic)
 
 
 def verify_runtime(reference: Reference, session: ort.InferenceSession) -> Verification:
@@ -167,7 +176,7 @@ def _verify(
     reference: Reference, session: ort.InferenceSession, *, factor: float, known: Mapping[tuple[str, str], float]
 ) -> Verification:
     """Compare within FACTOR tolerances and the KNOWN errors, by set and output."""
-    if _signature(session) != reference.signature:
+    if signature(session) != reference.signature:
         return Verification(False, 0, reason="its inputs and outputs have other names or types")
     errors: dict[tuple[str, str], float] = {}
     largest = 0.0
@@ -194,7 +203,7 @@ def _verify(
     return Verification(True, len(reference.sets), largest, errors[worst], worst[1], errors=errors)
 
 
-def _signature(session: ort.InferenceSession) -> tuple[tuple[str, str, str], ...]:
+def signature(session: ort.InferenceSession) -> tuple[tuple[str, str, str], ...]:
     """What a caller sees of a model."""
     parts = (
         ("input", session.get_inputs()),

@@ -1,0 +1,90 @@
+"""`advisor verify A B`."""
+
+from __future__ import annotations
+
+import sys
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from advisor.cli.model_options import (
+    Batch,
+    Dim,
+    Inputs,
+    Json,
+    Provider,
+    Seed,
+    Threads,
+    check_apart,
+    parse_dims,
+    progress,
+)
+
+__all__ = ["verify"]
+
+
+class LevelOption(StrEnum):
+    """`--level`."""
+
+    OFF = "off"
+    ALL = "all"
+    BOTH = "both"
+
+
+def verify(
+    a: Annotated[Path, typer.Argument(metavar="A", help="ONNX model that is right.", show_default=False)],
+    b: Annotated[Path, typer.Argument(metavar="B", help="ONNX model to compare with it.", show_default=False)],
+    provider: Provider = None,
+    dim: Dim = None,
+    batch: Batch = None,
+    inputs: Inputs = None,
+    level: Annotated[
+        LevelOption, typer.Option(help="Run B with ONNX Runtime's optimisation off, at ORT_ENABLE_ALL, or both.")
+    ] = LevelOption.BOTH,
+    json_file: Json = None,
+    threads: Threads = None,
+    seed: Seed = 0,
+) -> None:
+    """Tell whether two ONNX models compute the same, and where they part if they do not.
+
+    Exits with 0 where they are equal, 1 where they differ, 3 where one does not run here.
+    """
+    import json
+
+    from advisor.fuse.compare import LEVELS, compare_models
+    from advisor.measure.session import Level
+    from advisor.output import write_text
+
+    levels = {LevelOption.OFF: (Level.OFF,), LevelOption.ALL: (Level.ALL,), LevelOption.BOTH: LEVELS}[level]
+    check_apart("--json", json_file, [a, b, inputs])
+    with progress() as say:
+        comparison = compare_models(
+            a,
+            b,
+            provider=provider,
+            dims=parse_dims(dim or []),
+            batch=batch,
+            inputs=inputs,
+            threads=threads,
+            levels=levels,
+            seed=seed,
+            progress=say,
+        )
+    if comparison.asked not in {None, comparison.provider}:
+        print(f"warning: {comparison.asked} did not load: this ran on {comparison.provider}", file=sys.stderr)
+    if json_file is not None:
+        text = json.dumps(comparison.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+        if str(json_file) == "-":
+            sys.stdout.write(text)
+        else:
+            write_text(json_file, text)
+    if str(json_file) != "-":
+        from rich.console import Console
+
+        from advisor.report.verification_text import render_verification
+
+        Console().print(render_verification(comparison))
+    if not comparison.equal:
+        raise typer.Exit(1)

@@ -1,0 +1,303 @@
+"""`compare_models`: whether two ONNX models compute the same, and where they part if they do not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from advisor.errors import BadInput, CannotDecide
+from advisor.fuse.bench import arithmetic
+from advisor.fuse.departure import Departure, Pair, bisect_departure, first_departure
+from advisor.fuse.model import count_nodes, load, opset, runnable
+from advisor.fuse.result import ModelFile
+from advisor.fuse.verify import TOLERANCES, Verification, record, signature, verify, verify_runtime
+from advisor.measure.inputs import generate_inputs, read_inputs
+from advisor.measure.session import (
+    CUDA,
+    Level,
+    NotRunnable,
+    has_provider,
+    nodes_elsewhere,
+    open_session,
+    provider_name,
+    provider_of,
+    version,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    import onnx_ir as ir
+    import onnxruntime as ort  # type: ignore[import-untyped]
+
+    from advisor.fuse.verify import Reference
+
+    Signature = Sequence[tuple[str, str, str]]
+
+__all__ = ["LEVELS", "ModelComparison", "compare_models"]
+
+SCHEMA = "advisor.verification/1"
+LEVELS = (Level.OFF, Level.ALL)
+KINDS = {"input": "input", "initialiser": "overridable initialiser", "output": "output"}
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class ModelComparison:
+    """The result of `compare_models`.
+
+    Attributes:
+        a: The first model, which counts as right.
+        b: The second one.
+        asked: Full name of the provider that was asked for; None where the choice was free.
+        provider: Provider that the sessions really had.
+        onnxruntime: ONNX Runtime's version.
+        interface: How names and types of inputs, overridable initialisers and outputs differ; values are compared only
+            where they do not.
+        checks: B at each level against A with optimisation off.
+        runtime: A at ORT_ENABLE_ALL against itself with optimisation off; None where that did not matter.
+        departure: The first value that differs; None where the models are equal, or it was not found.
+        sets: Names of the sets of inputs that were compared.
+        shapes: Shape of every input of the first set.
+        assumed: Sizes of dynamic dimensions that nobody gave.
+        notes: What a reader has to know besides, one sentence each.
+    """
+
+    a: ModelFile
+    b: ModelFile
+    asked: str | None
+    provider: str
+    onnxruntime: str
+    interface: tuple[str, ...]
+    checks: dict[Level, Verification]
+    runtime: Verification | None
+    departure: Departure | None
+    sets: tuple[str, ...]
+    shapes: dict[str, tuple[int, ...]]
+    assumed: dict[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def equal(self) -> bool:
+        """Whether no difference was found."""
+        return not self.interface and all(check.passed for check in self.checks.values())
+
+    @property
+    def failed_at(self) -> Level | None:
+        """The level at which B differs; None where it does at none that was run."""
+        return next((level for level, check in self.checks.items() if not check.passed), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The document `advisor.verification/1`, see `advisor schema verification`."""
+        departure, failed_at = self.departure, self.failed_at
+        return {
+            "schema": SCHEMA,
+            "equal": self.equal,
+            "a": _file(self.a),
+            "b": _file(self.b),
+            "provider": self.provider,
+            "onnxruntime": self.onnxruntime,
+            "interface": list(self.interface),
+            "checks": [{"level": level.value, **check.to_dict()} for level, check in self.checks.items()],
+            "runtime": None if self.runtime is None else self.runtime.to_dict(),
+            "departure": None
+            if departure is None or failed_at is None
+            else {"level": failed_at.value, **departure.to_dict()},
+            "inputs": {
+                "sets": list(self.sets),
+                "shapes": {name: list(shape) for name, shape in self.shapes.items()},
+                "assumed": self.assumed,
+            },
+            "notes": list(self.notes),
+        }
+
+
+def compare_models(
+    a: str | Path,
+    b: str | Path,
+    *,
+    provider: str | None = None,
+    dims: Mapping[str, int] | None = None,
+    batch: int | None = None,
+    inputs: str | Path | None = None,
+    threads: int | None = None,
+    levels: Sequence[Level] = LEVELS,
+    seed: int = 0,
+    progress: Callable[[str], None] | None = None,
+) -> ModelComparison:
+    """Run both models on the same inputs and compare every output; where one differs, find where that begins.
+
+    A with optimisation off is what is right. B is run with optimisation off, which compares the models as their files
+    say, and at ORT_ENABLE_ALL, which is how programs run it; what ONNX Runtime's optimisation does to A is allowed to B
+    there, too. Where it changes A more than rounding does, B is judged with optimisation off alone, unless LEVELS asks
+    for ORT_ENABLE_ALL alone.
+
+    Args:
+        a: ONNX file.
+        b: ONNX file.
+        provider: Execution provider to ask ONNX Runtime for, as in `fuse`.
+        dims: Sizes of dynamic dimensions, by name or `INPUT:AXIS`.
+        batch: Size of the batch, 1 unless given.
+        inputs: An .npz file with inputs to use in place of generated ones.
+        threads: Threads inside an operator; None leaves it to ONNX Runtime.
+        levels: How much ONNX Runtime may optimise B.
+        seed: Of generated values.
+        progress: Called with a few words at every step.
+
+    Raises:
+        BadInput: A model cannot be read, or an option or the inputs are wrong.
+        CannotDecide: One of the models does not run here, or not on the provider of the other.
+    """
+    say = progress or (lambda _: None)
+    path_a, path_b = Path(a), Path(b)
+    if inputs is not None and (dims or batch is not None):
+        raise BadInput("the inputs of --inputs have sizes of their own: leave --dim and --batch away")
+    wanted = None if provider is None else provider_name(provider)
+    say("loading the models")
+    model_a, model_b = load(path_a), load(path_b)
+    if inputs is None:
+        made = generate_inputs(model_a, dims=dims, batch=batch, seed=seed)
+    else:
+        made = read_inputs(Path(inputs), model_a)
+
+    say("running the first model with optimisation off")
+    session = _try(path_a, partial(_open, model_a, Level.OFF, provider=wanted, threads=threads))
+    open_here = partial(_open, provider=provider_of(session), threads=threads, pinned=True)
+    other = _try(path_b, partial(open_here, model_b, levels[0]))
+    interface = tuple(_interface(signature(session), signature(other)))
+    reference = _try(path_a, partial(record, session, made, arithmetic=arithmetic(model_a)))
+    elsewhere = nodes_elsewhere(session)
+    del session, other  # memory for those to come
+
+    checks: dict[Level, Verification] = {}
+    runtime = None
+    for level in () if interface else levels:
+        say(f"comparing at {level.value}")
+        if level is Level.ALL:
+            runtime = verify_runtime(reference, _try(path_a, partial(open_here, model_a, level)))
+            if checks and not runtime.passed:
+                break
+        check = verify(reference, _try(path_b, partial(open_here, model_b, level)), runtime=runtime)
+        if not check.passed and check.inputs == 0:
+            raise CannotDecide(f"{path_b}: {check.reason}")
+        checks[level] = check
+        if not check.passed:
+            break
+    comparison = ModelComparison(
+        a=ModelFile(path_a, count_nodes(model_a), opset(model_a)),
+        b=ModelFile(path_b, count_nodes(model_b), opset(model_b)),
+        asked=wanted,
+        provider=open_here.keywords["provider"],
+        onnxruntime=version(),
+        interface=interface,
+        checks=checks,
+        runtime=runtime,
+        departure=None,
+        sets=tuple(each.name for each in reference.sets) if checks else (),
+        shapes={name: tuple(array.shape) for name, array in reference.sets[0].feed.items()},
+        assumed=made.assumed,
+    )
+    failed_at = comparison.failed_at
+    departure = None
+    if failed_at is not None:
+        pair = Pair(
+            model_a,
+            model_b,
+            lambda model: open_here(model, Level.OFF),
+            lambda model: open_here(model, failed_at),
+            reference.arithmetic,
+        )
+        departure = _find(pair, reference, checks[failed_at], failed_at, say)
+    notes = tuple(_notes(comparison, reference, elsewhere, departure))
+    return replace(comparison, departure=departure, notes=notes)
+
+
+def _open(
+    model: ir.Model, level: Level, *, provider: str | None, threads: int | None, pinned: bool = False
+) -> ort.InferenceSession:
+    """A session; where PINNED, on that provider and no other."""
+    with runnable(model) as source:
+        session = open_session(source, level=level, provider=provider, threads=threads, exact=True)
+    if pinned and provider_of(session) != provider:
+        raise NotRunnable(RuntimeError(f"it does not load on {provider}"))
+    return session
+
+
+def _try(path: Path, action: Callable[[], Result]) -> Result:
+    """What ACTION returns; a model that does not run here leaves nothing to compare."""
+    try:
+        return action()
+    except NotRunnable as error:
+        raise CannotDecide(f"ONNX Runtime does not run {path} here: {error}") from None
+
+
+def _interface(a: Signature, b: Signature) -> Iterator[str]:
+    """How what callers see of B differs from A."""
+    types_a, types_b = ({(kind, name): type_ for kind, name, type_ in side} for side in (a, b))
+    for (kind, name), type_ in types_a.items():
+        other = types_b.get((kind, name))
+        if other is None:
+            yield f"the second model lacks the {KINDS[kind]} {name!r}"
+        elif other != type_:
+            yield f"the {KINDS[kind]} {name!r} is {other} in place of {type_}"
+    for kind, name in types_b:
+        if (kind, name) not in types_a:
+            yield f"the second model has the {KINDS[kind]} {name!r}, the first one has not"
+    for kind in KINDS:
+        order_a, order_b = ([name for its_kind, name, _ in side if its_kind == kind] for side in (a, b))
+        if order_a != order_b and sorted(order_a) == sorted(order_b):
+            yield f"the {KINDS[kind]}s are in another order: {', '.join(order_b)} in place of {', '.join(order_a)}"
+
+
+def _find(
+    pair: Pair, reference: Reference, check: Verification, level: Level, say: Callable[[str], None]
+) -> Departure | None:
+    """Where B departs, if its outputs could be compared at all."""
+    if check.worst_output is None:
+        return None
+    failing = reference.sets[check.inputs - 1]
+    if level is Level.OFF:
+        return first_departure(pair, reference.sets, failing=failing, say=say)
+    return bisect_departure(pair, failing, say=say)
+
+
+def _notes(
+    comparison: ModelComparison, reference: Reference, elsewhere: int | None, departure: Departure | None
+) -> Iterator[str]:
+    """What a reader has to know besides the figures."""
+    if comparison.asked not in {None, comparison.provider}:
+        yield f"{comparison.asked} was asked for and did not load: everything here ran on {comparison.provider}"
+    elif comparison.asked is None and comparison.provider != CUDA and has_provider(CUDA):
+        yield f"{CUDA} did not load here: everything ran on {comparison.provider}"
+    if elsewhere:
+        yield f"{elsewhere} nodes of the first model run on another provider than {comparison.provider}"
+    if comparison.assumed:
+        sizes = ", ".join(f"{name}={size}" for name, size in comparison.assumed.items())
+        yield f"sizes assumed for dynamic dimensions: {sizes} (choose others with --dim)"
+    if reference.arithmetic is not None:
+        within = f"{100 * TOLERANCES[reference.arithmetic].relative:.0f} %"
+        yield f"the first model computes in {reference.arithmetic}: outputs were compared within {within} of their size"
+    for name in reference.skipped:
+        yield f"the first model does not run on the {name} inputs, so these were left out"
+    runtime = comparison.runtime
+    if runtime is not None and not runtime.passed:
+        judged = "" if Level.ALL in comparison.checks else "; the second one was judged with optimisation off only"
+        yield f"ONNX Runtime's own optimisation changes what the first model computes: {runtime.reason}{judged}"
+    failed_at = comparison.failed_at
+    if failed_at is None:
+        return
+    if failed_at is Level.ALL and Level.OFF in comparison.checks:
+        yield (
+            "with optimisation off the models are equal: it is ONNX Runtime's optimisation that changes the second one"
+        )
+    if departure is None and comparison.checks[failed_at].worst_output is not None:
+        yield "the first value that differs was not found: none that both models name differs when it is looked at"
+    elif departure is not None and failed_at is Level.ALL:
+        yield "the value was found by bisection, and looking at it may keep ONNX Runtime from fusing what is around it"
+
+
+def _file(model: ModelFile) -> dict[str, Any]:
+    return {"path": str(model.path), "nodes": model.nodes, "opset": model.opset}
