@@ -167,6 +167,8 @@ class LaunchOverhead:
             "pytest",
             "-q",
             "-p",
+            __name__,
+            "-p",
             "no:cacheprovider",
             f"--rootdir={self._root}",
             self._test,

@@ -180,25 +180,32 @@ def _recording(document: Mapping[str, Any], path: Path) -> Recording:
     if "samples" not in document:
         raise BadInput(f"{path} holds no samples of its graphs: make it again with `advisor analyze TRACE --json FILE`")
     coverage = document["coverage"]
-    names = [row["name"] for row in document["kernels"]]
+    names = [_text(row["name"]) for row in document["kernels"]]
     return Recording(
         name=path.name,
         kind=str(document["source"]["kind"]),
         tool_version=document["source"]["tool_version"],
-        gpus=tuple(sorted(row["name"] for row in document["devices"] if row.get("name"))),
+        gpus=tuple(sorted(_text(row["name"]) for row in document["devices"] if row.get("name"))),
         work=int(coverage["work"]),
         matched=int(coverage["matched"]),
         graph_level=int(coverage["graph_level"]),
         outside_graphs=int(coverage.get("outside_graphs", 0)),
-        diagnostics=tuple(text for text in coverage["diagnostics"] if _LOST.search(text)),
-        samples=tuple(Samples.from_dict(entry, names) for entry in document["samples"]),
+        diagnostics=tuple(_text(text) for text in coverage["diagnostics"] if _LOST.search(text)),
+        samples=tuple(
+            Samples.from_dict({**entry, "graph": _text(entry["graph"])}, names) for entry in document["samples"]
+        ),
     )
+
+
+def _text(value: object) -> str:
+    """What can be written as UTF-8 again: JSON can hold half of a surrogate pair."""
+    return str(value).encode("utf-8", "replace").decode("utf-8")
 
 
 def _of_fusion(document: Mapping[str, Any], path: Path) -> Recording:
     result, model = document["result"], document["model"]
     figures = FusionFigures(
-        model=Path(str(model["path"])).name,
+        model=_text(Path(str(model["path"])).name),
         nodes=int(model["nodes"]),
         opset=int(model["opset"]),
         provider=str(document["provider"]),

@@ -108,9 +108,10 @@ def test_another_kernel_in_a_ones_place_is_named_and_no_regression() -> None:
 
 
 def captured(times: int = 12, kernels: tuple[str, ...] = KERNELS, *, whole: bool = False) -> list[Operation]:
-    launches = [Launch(kernel, 2_000) for kernel in kernels]
+    launches: list[Operation] = [Launch(kernel, 2_000) for kernel in kernels]
     capture: list[Operation] = [BeginCapture(), *launches, EndCapture(1), Instantiate(1)]
-    return [*capture, *([LaunchGraph(1, whole=whole), Synchronize(), Host(20_000)] * times)]
+    replay: list[Operation] = [LaunchGraph(1, whole=whole), Synchronize(), Host(20_000)]
+    return [*capture, *(replay * times)]
 
 
 def test_a_kernel_more_inside_a_cuda_graph_fails() -> None:

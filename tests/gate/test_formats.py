@@ -1,0 +1,179 @@
+"""What CI systems read: valid by their schemas, and safe whatever a kernel or a range is called."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from datetime import date
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import xmlschema
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+from advisor.gate.baseline import record
+from advisor.gate.compare import compare
+from advisor.gate.measures import Unit
+from advisor.gate.policy import Policy, Waiver
+from advisor.gate.result import Comparison, GraphResult, MeasureResult, Status
+from advisor.report.comparison_annotations import comparison_annotations
+from advisor.report.comparison_junit import comparison_junit
+from advisor.report.comparison_markdown import comparison_markdown
+from advisor.report.comparison_sarif import comparison_sarif
+from advisor.report.comparison_text import render_comparison
+from sample_traces.operations import Launch, Synchronize
+from tests.gate.simulated import loop, recording, step
+
+SCHEMAS = Path(__file__).parent / "schemas"
+JUNIT = xmlschema.XMLSchema(SCHEMAS / "junit.xsd")
+SARIF = json.loads((SCHEMAS / "sarif.json").read_text(encoding="utf-8"))
+
+BASE = recording(loop(step(), step(name="other")))
+WORSE = recording(loop(step(Launch("extra", 1_000)), step(Synchronize(), name="other")))
+
+
+def schema(name: str) -> Any:
+    return json.loads((files("advisor.report") / "schemas" / f"{name}.json").read_text(encoding="utf-8"))
+
+
+def comparisons() -> dict[str, Comparison]:
+    waiver = Policy(waivers=(Waiver("other/*", "planned", date(2100, 1, 1)),), budgets={"kernels": 3.0})
+    return {
+        "pass": compare([BASE], [BASE]),
+        "fail": compare([BASE], [WORSE]),
+        "waived and over budget": compare([BASE], [WORSE], waiver),
+        "undecided": compare([BASE], [replace(BASE, gpus=("Another",))]),
+        "budgets only": compare([], [BASE], Policy(budgets={"gap_ratio": 0.99})),
+        "budget unknown": compare([], [BASE], Policy(budgets={"latency": 1.0})),
+    }
+
+
+COMPARISONS = comparisons()
+every = pytest.mark.parametrize("comparison", COMPARISONS.values(), ids=COMPARISONS.keys())
+
+
+@every
+def test_junit_is_valid_and_counts_right(comparison: Comparison) -> None:
+    text = comparison_junit(comparison)
+    JUNIT.validate(text)
+    assert int(re.findall(r'failures="(\d+)"', text)[0]) == text.count("<failure ")
+    assert int(re.findall(r'errors="(\d+)"', text)[0]) == text.count("<error ")
+    assert int(re.findall(r'tests="(\d+)"', text)[0]) == text.count("<testcase ")
+    assert ("<failure " in text) == (comparison.verdict.exit_code == 1)
+
+
+@every
+def test_sarif_is_valid(comparison: Comparison) -> None:
+    document = json.loads(comparison_sarif(comparison))
+    jsonschema.validate(document, SARIF, format_checker=jsonschema.FormatChecker())
+    (run,) = document["runs"]
+    errors = [result for result in run["results"] if result["level"] == "error"]
+    assert bool(errors) == (comparison.verdict.exit_code == 1)
+    for result in run["results"]:
+        assert run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == result["ruleId"]
+
+
+def test_an_alert_is_found_again_in_the_next_run() -> None:
+    def prints(comparison: Comparison) -> list[str]:
+        results = json.loads(comparison_sarif(comparison))["runs"][0]["results"]
+        return [result["partialFingerprints"]["graphMeasure/v1"] for result in results]
+
+    fail = prints(COMPARISONS["fail"])
+    assert fail == prints(compare([BASE], [WORSE]))
+    assert len(set(fail)) == len(fail)
+
+
+@every
+def test_json_is_valid(comparison: Comparison) -> None:
+    document = json.loads(json.dumps(comparison.to_dict(), allow_nan=False))
+    jsonschema.validate(document, schema("comparison-1"))
+    assert document["exit_code"] == comparison.verdict.exit_code
+
+
+def test_a_baseline_is_valid(tmp_path: Path) -> None:
+    made = record([BASE, BASE], reason="first")
+    made.write(tmp_path / "base.json")
+    document = json.loads((tmp_path / "base.json").read_text(encoding="utf-8"))
+    assert document == json.loads(json.dumps(made.to_dict()))
+    jsonschema.validate(document, schema("baseline-1"))
+
+
+@every
+def test_annotations_are_workflow_commands(comparison: Comparison) -> None:
+    lines = list(comparison_annotations(comparison))
+    for line in lines:
+        assert re.fullmatch(r"::(error|warning|notice) title=[^:,\r\n]*::[^\r\n]*", line)
+    errors = [line for line in lines if line.startswith("::error")]
+    assert bool(errors) == (comparison.verdict.exit_code == 1)
+
+
+def test_what_failed_is_told_everywhere() -> None:
+    fail = COMPARISONS["fail"]
+    console = Console(width=120, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+    console.print(render_comparison(fail))
+    texts = [
+        console.export_text(),
+        comparison_markdown(fail),
+        comparison_junit(fail),
+        comparison_sarif(fail),
+        "".join(comparison_annotations(fail)),
+    ]
+    for text in texts:
+        assert "kernels" in text
+        assert "extra" in text
+        assert "synchronisations" in text
+
+
+nasty = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30) | st.sampled_from(
+    (
+        "::error::owned",
+        "a\n::set-output name=x::y",
+        "%0A::error::x",
+        "<script>alert(1)</script>",
+        "](javascript:x) | `x`\n# h",
+        "\x1b[31mred\x00",
+        "]]>&<!--",
+        "\u202eevil",
+    )
+)
+
+
+def called(name: str) -> Comparison:
+    row = MeasureResult("fusible_gap", Unit.NS, Status.REGRESSED, "distribution", 1e5, 2e5, low=9e4, high=1.1e5)
+    graph = GraphResult(name, "nvtx", Status.REGRESSED, name, ((9,), (9,)), None, (row,), (name, 1, 2))
+    return Comparison((graph,), undecided=((name, name),), notes=(name,), environment=((name, name, name),))
+
+
+@given(nasty)
+@settings(max_examples=150, deadline=None)
+def test_names_are_data(name: str) -> None:
+    comparison = called(name)
+    JUNIT.validate(comparison_junit(comparison))
+    jsonschema.validate(json.loads(comparison_sarif(comparison)), SARIF)
+    for line in comparison_annotations(comparison):
+        assert "\n" not in line
+        assert "\r" not in line
+        assert re.match(r"::(error|warning) title=[^:,]*::", line)
+    markdown = comparison_markdown(comparison)
+    inside_fence = re.sub(r"```sh\n.*?\n```", "", markdown, flags=re.DOTALL)
+    assert not re.search(r"<(?!/?(details|summary)>)", inside_fence)
+    assert "](" not in inside_fence
+    assert "\x1b" not in markdown
+    console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+    console.print(render_comparison(comparison))
+    assert "\x1b" not in console.export_text()
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_the_terminal_fits(columns: int) -> None:
+    console = Console(width=columns, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+    console.print(render_comparison(COMPARISONS["fail"]))
+    lines = console.export_text().splitlines()
+    assert lines[0].startswith("FAILED")
+    assert max(map(len, lines)) <= columns
