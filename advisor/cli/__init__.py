@@ -20,6 +20,7 @@ from advisor.cli.explain import explain
 from advisor.cli.fuse import fuse
 from advisor.cli.gate import gate
 from advisor.cli.init_ci import init_ci
+from advisor.cli.profile import profile
 from advisor.cli.schema import schema
 from advisor.cli.verify import verify
 from advisor.errors import AdvisorError
@@ -37,6 +38,7 @@ app.command()(analyze)
 app.command()(explain)
 app.command()(fuse)
 app.command()(verify)
+app.command()(profile)
 app.command()(baseline)
 app.command()(gate)
 app.command()(diff)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Fact", "examine"]
+__all__ = ["Fact", "driver", "examine", "nsys"]
 
 PATIENCE_S = 20
 """How long another program may take to answer."""
@@ -37,10 +37,10 @@ def examine() -> Iterator[Fact]:
     """Look at the machine, one fact after the other."""
     yield Fact("advisor", True, f"{_version('fusion-advisor')}, Python {platform.python_version()}")
     yield Fact("system", True, f"{platform.system()} {platform.release()}, {platform.machine()}")
-    driver = _driver()
-    yield driver
-    yield from _providers(driver.works)
-    yield _nsys()
+    gpu = driver()
+    yield gpu
+    yield from _providers(gpu.works)
+    yield nsys()
     yield from (_package(name) for name in OPTIMIZERS)
 
 
@@ -51,7 +51,7 @@ def _version(package: str) -> str | None:
         return None
 
 
-def _driver() -> Fact:
+def driver() -> Fact:
     """The NVIDIA driver, asked through the library that every CUDA program loads."""
     try:
         cuda = ctypes.CDLL("libcuda.so.1" if platform.system() != "Windows" else "nvcuda.dll")
@@ -105,7 +105,8 @@ def _smallest_model() -> bytes:
     return bytes(model.SerializeToString())
 
 
-def _nsys() -> Fact:
+def nsys() -> Fact:
+    """Nsight Systems' command, asked for its version."""
     path = shutil.which("nsys")
     advice = "install Nsight Systems to record traces here; reading exported ones needs none"
     if path is None:

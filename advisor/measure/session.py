@@ -99,6 +99,7 @@ def open_session(
     provider: str | None = None,
     threads: int | None = None,
     exact: bool = False,
+    profile: Path | None = None,
 ) -> ort.InferenceSession:
     """Load a model.
 
@@ -110,6 +111,7 @@ def open_session(
         threads: Threads inside an operator; None leaves it to ONNX Runtime (one for each core).
         exact: Compute float32 in float32. By default CUDA rounds the factors of products to 10 bits (TF32), which would
             hide what a comparison looks for.
+        profile: Record every node's execution to a file whose name begins so; `end_profiling` of the session tells it.
 
     Raises:
         NotRunnable: ONNX Runtime does not load it.
@@ -120,6 +122,9 @@ def open_session(
     options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level.value)
     if threads is not None:
         options.intra_op_num_threads = threads
+    if profile is not None:
+        options.enable_profiling = True
+        options.profile_file_prefix = str(profile)
     # Workers that go on spinning after a run take the cores from the session that runs next in this process: on two
     # cores a paired latency was wrong by a factor of four. They still spin while a run lasts.
     options.add_session_config_entry("session.force_spinning_stop", "1")

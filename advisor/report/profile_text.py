@@ -1,0 +1,116 @@
+"""A model's profile in a terminal: a run and its gaps first, then what is missing, classes and nodes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich import box
+from rich.console import Group
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from advisor.report.words import duration, percent, plain
+from advisor.trace.verdicts import CANNOT_DECIDE
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from advisor.measure.profile import ModelProfile
+
+__all__ = ["render_profile"]
+
+BAR_WIDTH = 8
+NARROW = 76
+"""In fewer columns the less important figures are left out."""
+
+
+def render_profile(profile: ModelProfile, *, top: int, width: int) -> RenderableType:
+    """What `advisor profile` prints.
+
+    Args:
+        profile: The result.
+        top: How many nodes are listed; on a GPU, how many kernels and graphs.
+        width: How many columns there are.
+    """
+    parts: list[RenderableType] = [_summary(profile)]
+    if profile.missing:
+        parts.append(Text("No GPU was recorded; that needs", style="yellow"))
+    for fact in profile.missing:
+        advice = f" ({fact.advice})" if fact.advice else ""
+        parts.append(Text(f"- {fact.subject}: {plain(fact.detail)}{advice}", style="yellow"))
+    parts.append(_classes(profile, narrow=width < NARROW))
+    if profile.nodes:
+        parts.append(_nodes(profile, top, narrow=width < NARROW))
+    else:
+        from advisor.report.analysis_text import render_analysis
+
+        parts.append(render_analysis(profile.analysis, top=top, width=width))
+    parts += [Text(f"note: {plain(note)}", style="yellow") for note in profile.notes]
+    return Group(*parts)
+
+
+def _summary(profile: ModelProfile) -> Panel:
+    run, threshold = profile.run, percent(profile.analysis.threshold)
+    works = "nodes" if profile.recorder == "onnxruntime" else "kernels"
+    text = Text()
+    if run.gap_ratio is None:
+        text.append("Cannot decide: the recording does not show enough of the gaps.", style="bold")
+    else:
+        side = "over" if run.flagged else "not over"
+        text.append(
+            f"Gap ratio {percent(run.gap_ratio)}, {side} the threshold of {threshold}: that much of a run passes "
+            f"between its {works}.",
+            style="bold",
+        )
+    text.append(f"\nA run takes {duration(profile.latency_ns)} at {profile.level.value}.")
+    text.append(
+        f" While it is recorded, {duration(run.span_ns)}: {duration(run.busy_ns)} in {run.kernels_per_instance:,} "
+        f"{works}, {duration(run.fusible_gap_ns)} between them."
+    )
+    shapes = ", ".join(f"{plain(name)} {list(shape)}" for name, shape in list(profile.shapes.items())[:4])
+    threads = f", {profile.threads} thread{'s' if profile.threads != 1 else ''}" if profile.threads else ""
+    text.append(
+        f"\n{profile.runs:,} runs after {profile.warm_up} to warm up, on {profile.provider}, onnxruntime "
+        f"{profile.onnxruntime}{threads}{shapes and f', {shapes}'}."
+    )
+    colour = "red" if run.flagged else "yellow" if run.verdict == CANNOT_DECIDE else "green"
+    title = Text(plain(profile.model.path.name) if profile.model.path else "")
+    return Panel(text, title=title, border_style=colour, box=box.ROUNDED)
+
+
+def _table(title: str) -> Table:
+    return Table(
+        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, expand=False
+    )
+
+
+def _count(count: float) -> str:
+    return f"{count:,.0f}" if count == round(count) else f"{count:,.1f}"
+
+
+def _classes(profile: ModelProfile, *, narrow: bool) -> Table:
+    table = _table("Where the time of a run goes, by class")
+    table.add_column("class", no_wrap=True)
+    for heading in ("times", "time a run", "share"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    if not narrow:
+        table.add_column("", no_wrap=True, width=BAR_WIDTH)
+    for row in profile.op_classes:
+        bar = [] if narrow else [Text("█" * round(row.share * BAR_WIDTH), style="blue")]
+        table.add_row(row.op_class, _count(row.count), duration(row.time_ns), percent(row.share), *bar)
+    return table
+
+
+def _nodes(profile: ModelProfile, top: int, *, narrow: bool) -> Table:
+    rest = len(profile.nodes) - top
+    table = _table("By node" + (f" ({rest:,} more)" if rest > 0 else ""))
+    table.add_column("node")
+    table.add_column("operator")
+    for heading in ("time a run", "share") if narrow else ("times", "time a run", "share"):
+        table.add_column(heading, justify="right", no_wrap=True)
+    for row in profile.nodes[:top]:
+        figures = [_count(row.count), duration(row.time_ns), percent(row.share)]
+        names = [Text(plain(name), no_wrap=True, overflow="ellipsis") for name in (row.name or "-", row.op_type)]
+        table.add_row(*names, *(figures[1:] if narrow else figures))
+    return table
