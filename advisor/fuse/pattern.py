@@ -10,6 +10,7 @@ must be the same value everywhere; an operator that a pattern names twice may be
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cache
 from math import isclose
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from advisor.fuse.scope import Scope
 
-__all__ = ["Match", "Number", "OneOf", "Op", "Pattern", "Product", "Scalar", "Var", "find", "roots"]
+__all__ = ["Match", "Number", "OneOf", "Op", "Pattern", "Product", "Scalar", "Var", "find", "needs", "roots"]
 
 COMMUTATIVE = frozenset({"Add", "Max", "Min", "Mul", "Sum"})
 TOLERANCE = MappingProxyType(
@@ -85,6 +86,29 @@ class Product:
 Pattern = Var | Scalar | Number | Op | OneOf | Product
 
 
+def roots(pattern: Pattern) -> frozenset[str]:
+    """The operators that the last node of PATTERN can be."""
+    if isinstance(pattern, Op):
+        return frozenset({pattern.op_type})
+    if isinstance(pattern, OneOf):
+        return frozenset().union(*(roots(option) for option in pattern.options))
+    if isinstance(pattern, Product):
+        return frozenset({"Mul", "Div", "Pow"})
+    return frozenset()
+
+
+@cache
+def needs(pattern: Pattern) -> frozenset[str]:
+    """Operators without which PATTERN cannot be found, to look only where it can be."""
+    if isinstance(pattern, Op):
+        return frozenset({pattern.op_type}).union(*(needs(source) for source in pattern.inputs))
+    if isinstance(pattern, OneOf):
+        return frozenset.intersection(*(needs(option) for option in pattern.options))
+    if isinstance(pattern, Product):
+        return frozenset().union(*(needs(factor) for factor in pattern.factors))
+    return frozenset()
+
+
 @dataclass(frozen=True)
 class Match:
     """Where a pattern was found.
@@ -124,17 +148,6 @@ def find(pattern: Pattern, root: ir.Node, scope: Scope) -> Iterator[Match]:
     """Every way in which ROOT is what PATTERN says."""
     if root.outputs:
         yield from _value(pattern, root.outputs[0], Match(scope))
-
-
-def roots(pattern: Pattern) -> frozenset[str]:
-    """The operators that the last node of PATTERN can be."""
-    if isinstance(pattern, Op):
-        return frozenset({pattern.op_type})
-    if isinstance(pattern, OneOf):
-        return frozenset().union(*(roots(option) for option in pattern.options))
-    if isinstance(pattern, Product):
-        return frozenset({"Mul", "Div", "Pow"})
-    return frozenset()
 
 
 def _value(pattern: Pattern, value: ir.Value | None, so_far: Match) -> Iterator[Match]:

@@ -14,7 +14,7 @@ from onnx_ir.passes.common import InlinePass
 from advisor.fuse import legality
 from advisor.fuse.kernel_support import missing_kernel
 from advisor.fuse.opsets import opset_for
-from advisor.fuse.pattern import find, roots
+from advisor.fuse.pattern import find, needs, roots
 from advisor.fuse.rule import New
 from advisor.fuse.rules import RULES
 from advisor.fuse.scope import OVERRIDABLE_SINCE, Facts, Known, Scope
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from advisor.fuse.pattern import Match
+    from advisor.fuse.pattern import Match, Pattern
     from advisor.fuse.rule import Family, Rule
 
 __all__ = ["Site", "rewrite"]
@@ -68,32 +68,39 @@ def rewrite(model: ir.Model, rules: Sequence[Rule] = RULES, *, provider: str) ->
     """
     _inline_functions(model)
     writer = _Writer(model, Facts(model))
-    by_root: dict[str, list[Rule]] = {}
-    for rule in rules:
-        for op_type in set[str]().union(*(roots(pattern) for pattern in rule.patterns)):
-            by_root.setdefault(op_type, []).append(rule)
-
     applied: list[Site] = []
     while True:
         refused: list[Site] = []
         before = len(applied)
         for graph in list(model.graphs()):
             scope = Scope(graph, model, provider, writer.facts)
+            by_root = _candidates(rules, {node.op_type for node in graph})
             for node in reversed(list(graph)):  # backwards: the largest pattern has the last root
-                for rule in by_root.get(node.op_type, ()):
+                for rule, patterns in by_root.get(node.op_type, {}).items():
                     if node.graph is not graph:
                         break
-                    site = _apply(rule, node, scope, writer)
+                    site = _apply(rule, patterns, node, scope, writer)
                     if site is not None:
                         (applied if site.status == "applied" else refused).append(site)
         if len(applied) == before:
             return (*applied, *_largest(refused))
 
 
-def _apply(rule: Rule, node: ir.Node, scope: Scope, writer: _Writer) -> Site | None:
+def _candidates(rules: Sequence[Rule], present: set[str]) -> dict[str, dict[Rule, list[Pattern]]]:
+    """The rules and patterns to try at a node, by its operator, in a graph of these operators."""
+    by_root: dict[str, dict[Rule, list[Pattern]]] = {}
+    for rule in rules:
+        for pattern in rule.patterns:
+            if needs(pattern) <= present:
+                for op_type in roots(pattern):
+                    by_root.setdefault(op_type, {}).setdefault(rule, []).append(pattern)
+    return by_root
+
+
+def _apply(rule: Rule, patterns: list[Pattern], node: ir.Node, scope: Scope, writer: _Writer) -> Site | None:
     """Fuse what RULE finds at NODE; None if it finds nothing, or what it would write is there already."""
     refused: Site | None = None
-    for match in chain.from_iterable(find(pattern, node, scope) for pattern in rule.patterns):
+    for match in chain.from_iterable(find(pattern, node, scope) for pattern in patterns):
         if not rule.where(match):
             continue
         status, outcome = _judge(rule, match)

@@ -10,8 +10,6 @@ import onnx
 import onnx_ir as ir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from numpy.typing import NDArray
 
 __all__ = ["OVERRIDABLE_SINCE", "Dims", "Facts", "Known", "Scope", "attribute"]
@@ -139,53 +137,59 @@ def _infer(model: ir.Model) -> dict[ir.Value, Known]:
     Shapes that MODEL declares for other values may be stale, and weights that a caller may override may change:
     inference sees neither.
     """
-    bare = _without_claims(model)
-    proto = ir.to_proto(bare)
+    proto = ir.to_proto(_without_claims(model))
     try:
-        while True:
-            bare = ir.from_proto(onnx.shape_inference.infer_shapes(proto, strict_mode=False, data_prop=True))
-            if not _give_reshapes_a_rank(bare):
-                break
-            proto = ir.to_proto(bare)
-    except Exception:  # whatever a model does to the inference: less is certain then
-        bare = ir.from_proto(proto)
-    pairs = zip(_computed(model), _computed(bare), strict=False)  # the copy has more inputs, at the end
-    known = {value: Known(twin.dtype, _dims(twin)) for value, twin in pairs if isinstance(twin.type, ir.TensorType)}
-    for graph in model.graphs():
-        for value in graph.initializers.values():
-            if value.const_value is not None and not value.is_graph_input():
-                known[value] = Known(value.const_value.dtype, tuple(value.const_value.shape.numpy()))
+        proto = onnx.shape_inference.infer_shapes(proto, strict_mode=False, data_prop=True)
+        while _give_reshapes_a_rank(proto.graph):
+            proto = onnx.shape_inference.infer_shapes(proto, strict_mode=False, data_prop=True)
+    except Exception:  # noqa: S110 - whatever a model does to the inference: less is certain then
+        pass
+    known: dict[ir.Value, Known] = {}
+    _read(model.graph, proto.graph, known)
     return known
 
 
-def _give_reshapes_a_rank(model: ir.Model) -> bool:
+def _read(graph: ir.Graph, proto: onnx.GraphProto, known: dict[ir.Value, Known]) -> None:
+    """Put what PROTO says about the values of GRAPH, and of the bodies in it, into KNOWN."""
+    said = _said(proto)
+    values = [*graph.inputs, *(value for node in graph for value in node.outputs)]
+    for value in values:
+        if (info := said.get(value.name or "")) is not None:
+            dtype = ir.DataType(info.elem_type) if info.elem_type else None
+            known[value] = Known(dtype, _dims(info.shape) if info.HasField("shape") else None)
+    for value in graph.initializers.values():
+        if value.const_value is not None and not value.is_graph_input():
+            known[value] = Known(value.const_value.dtype, tuple(value.const_value.shape.numpy()))
+    for node, twin in zip(graph, proto.node, strict=True):
+        for attribute in twin.attribute:
+            if attribute.type == onnx.AttributeProto.GRAPH:
+                _read(node.attributes[attribute.name].as_graph(), attribute.g, known)
+
+
+def _said(proto: onnx.GraphProto) -> dict[str, onnx.TypeProto.Tensor]:
+    """Types and shapes by name, of the values that are tensors."""
+    infos = (*proto.input, *proto.value_info, *proto.output)
+    return {info.name: info.type.tensor_type for info in infos if info.type.HasField("tensor_type")}
+
+
+def _give_reshapes_a_rank(proto: onnx.GraphProto) -> bool:
     """Where only the run knows a Reshape's target, its length still is the result's rank, which ONNX leaves open."""
-    found = False
-    for node in model.graph.all_nodes():
-        if node.op_type != "Reshape" or node.domain or len(node.inputs) != 2 or node.inputs[1] is None:
+    said, found = _said(proto), False
+    for node in proto.node:
+        if node.op_type != "Reshape" or node.domain or len(node.input) != 2:
             continue
-        target, result = _dims(node.inputs[1]), node.outputs[0]
-        if result.shape is None and target is not None and len(target) == 1 and target[0] is not None:
-            result.shape = ir.Shape([None] * target[0])
+        target, result = said.get(node.input[1]), said.get(node.output[0])
+        if target is None or result is None or result.HasField("shape"):
+            continue
+        length = _dims(target.shape)
+        if len(length) == 1 and length[0] is not None:
+            result.shape.dim.extend(onnx.TensorShapeProto.Dimension() for _ in range(length[0]))
             found = True
     return found
 
 
-def _computed(model: ir.Model) -> Iterator[ir.Value]:
-    """Inputs and results of nodes, graph by graph, in an order that does not depend on names."""
-    for graph in model.graphs():
-        if graph is not model.graph:
-            yield from graph.inputs
-        for node in graph:
-            yield from (value for value in node.outputs if value.name)
-    yield from model.graph.inputs
-
-
-def _dims(value: ir.Value) -> Dims | None:
-    """The shape of VALUE; some exporters write an open dimension as -1."""
-    if value.shape is None:
-        return None
-    return tuple(dim if isinstance(dim, int) and dim >= 0 else None for dim in value.shape)
+def _dims(shape: onnx.TensorShapeProto) -> Dims:
+    return tuple(dim.dim_value if dim.HasField("dim_value") else None for dim in shape.dim)
 
 
 def _without_claims(model: ir.Model) -> ir.Model:
@@ -193,8 +197,8 @@ def _without_claims(model: ir.Model) -> ir.Model:
     copy = model.clone()
     overridable = model.ir_version >= OVERRIDABLE_SINCE
     for value in copy.graph.inputs:
-        dims = _dims(value)
-        value.shape = None if dims is None else ir.Shape(dims)
+        if value.shape is not None:  # some exporters write an open dimension as -1
+            value.shape = ir.Shape([None if isinstance(dim, int) and dim < 0 else dim for dim in value.shape])
     for graph in copy.graphs():
         is_main = graph is copy.graph
         if not is_main:
