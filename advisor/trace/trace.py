@@ -23,6 +23,7 @@ __all__ = [
     "WorkKind",
     "Works",
     "dense_codes",
+    "distinct_rows",
 ]
 
 RUN_RETURNS = "InferenceSession::Run"
@@ -179,3 +180,19 @@ def dense_codes(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[n
     present = np.flatnonzero(code_of)
     code_of[present] = np.arange(len(present), dtype=np.int32)
     return present + low, code_of[shifted]
+
+
+def distinct_rows(*columns: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.int32]]:
+    """Number the distinct rows of COLUMNS, each of shape (n,), from 0 in ascending order.
+
+    Returns:
+        One row for each number, and each row's number.
+    """
+    code = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        distinct, index = dense_codes(column)
+        code = code * max(len(distinct), 1) + index
+    distinct, number = dense_codes(code)
+    representative = np.zeros(len(distinct), np.intp)
+    representative[number] = np.arange(len(code))
+    return representative, number

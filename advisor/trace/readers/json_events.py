@@ -37,6 +37,9 @@ PIECE = 1 << 20
 LONGEST_EVENT = 1 << 22
 """Characters. What is longer and still no JSON is damaged."""
 
+LATEST_NS = 1 << 62
+"""The year 2116, so that sums of two times are still numbers of 64 bits."""
+
 LONGEST_HEADER = 1 << 26
 """Characters before the first event, and after the last one."""
 
@@ -53,17 +56,17 @@ _DECODE = json.JSONDecoder(parse_float=str).raw_decode
 def nanoseconds(microseconds: object) -> int | None:
     """A time in µs as JSON holds it (an integer, or the text of a fraction), in ns; None where it is no time."""
     if isinstance(microseconds, int):
-        return microseconds * 1000
-    if not isinstance(microseconds, str):
+        ns = microseconds * 1000
+    elif not isinstance(microseconds, str):
         return None
-    if microseconds[-4:-3] == ".":
-        digits = microseconds.replace(".", "", 1)
-        if digits.isdecimal():
-            return int(digits)
-    try:
-        return int((Decimal(microseconds) * 1000).to_integral_value())
-    except (InvalidOperation, ValueError, OverflowError):
-        return None
+    elif microseconds[-4:-3] == "." and (digits := microseconds.replace(".", "", 1)).isdecimal():
+        ns = int(digits)
+    else:
+        try:
+            ns = int((Decimal(microseconds) * 1000).to_integral_value())
+        except (InvalidOperation, ValueError, OverflowError):
+            return None
+    return ns if -LATEST_NS < ns < LATEST_NS else None
 
 
 def integer(value: object) -> int:

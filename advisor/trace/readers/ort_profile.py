@@ -26,13 +26,13 @@ from __future__ import annotations
 
 import re
 from array import array
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from advisor.errors import BadInput, CannotDecide
 from advisor.trace.readers.json_events import WHOLE_MICROSECONDS, EventFile, Names, columns, integer, nanoseconds
-from advisor.trace.trace import RUN_RETURNS, Calls, Device, Overheads, Ranges, Trace, WorkKind, Works
+from advisor.trace.trace import RUN_RETURNS, Calls, Device, Overheads, Ranges, Trace, WorkKind, Works, distinct_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -139,6 +139,17 @@ class _Recorded:
         self.sessions = columns(sessions, SESSION_COLUMNS)
 
 
+class _Threads(NamedTuple):
+    """The threads of a profile."""
+
+    of_node: NDArray[np.int32]
+    """Shape (nodes,): the thread that each node counts for."""
+    of_session: NDArray[np.int32]
+    """Shape (session events,)."""
+    pid: NDArray[np.int64]
+    """Shape (threads,)."""
+
+
 def _take(table: Table, rows: NDArray[np.intp] | NDArray[np.bool_]) -> Table:
     return {name: column[rows] for name, column in table.items()}
 
@@ -156,12 +167,12 @@ def _notes(events: EventFile, recorded: _Recorded) -> list[str]:
 
 def _on_cpu(path: Path, recorded: _Recorded, notes: list[str]) -> Trace:
     nodes = recorded.nodes
-    thread, threads = _threads(nodes, recorded.sessions)
+    threads = _threads(nodes, recorded.sessions)
+    thread = threads.of_node
     leaves = np.flatnonzero(~_runs_subgraph(recorded, thread))
     ran = _take(nodes, leaves)
     count = len(leaves)
-    pids, process = np.unique(nodes["pid"], return_inverse=True)
-    process = process.reshape(-1)[leaves]
+    pids = np.unique(threads.pid)
     notes.append(
         "ONNX Runtime's profiler itself takes several µs a node, inside kernel times and between them: compare with "
         "the latency without profiling before acting on gaps between short nodes"
@@ -174,14 +185,14 @@ def _on_cpu(path: Path, recorded: _Recorded, notes: list[str]) -> Trace:
             start=ran["start"],
             end=ran["end"],
             kind=np.full(count, WorkKind.KERNEL, np.uint8),
-            process=process.astype(np.int32),
+            process=np.searchsorted(pids, ran["pid"]).astype(np.int32),
             device=np.zeros(count, np.int32),
-            stream=np.unique(np.stack([ran["pid"], ran["tid"]]), axis=1, return_inverse=True)[1].reshape(-1),
+            stream=distinct_rows(ran["pid"], ran["tid"])[1].astype(np.int64),
             correlation=number,
             name=ran["op"].astype(np.int32),
             graph_node=np.zeros(count, np.int64),
         ),
-        launches=(ran["start"], ran["end"], thread[leaves], number, ran["name"]),
+        launches=Calls(ran["start"], ran["end"], thread[leaves], number, ran["name"].astype(np.int32)),
         threads=threads,
         pids=pids,
         work_names=recorded.ops.texts(),
@@ -210,13 +221,14 @@ def _require_times_of_the_device(path: Path, recorded: _Recorded, providers: lis
 
 def _on_gpu(path: Path, recorded: _Recorded, providers: list[str], notes: list[str]) -> Trace:
     nodes, kernels = recorded.nodes, recorded.kernels
-    thread, threads = _threads(nodes, recorded.sessions)
+    threads = _threads(nodes, recorded.sessions)
+    thread = threads.of_node
     names = recorded.kernel_names.texts()
     copies = np.array([name.startswith("Memcpy") for name in names], np.bool_)[kernels["name"]]
     launching = np.unique(kernels["node"][kernels["node"] >= 0])
     notes.append("the profile does not say which GPU ran a kernel: all count as one device")
     count = len(kernels["start"])
-    pids = np.unique(nodes["pid"])
+    pids = np.unique(threads.pid)
     return _trace(
         path,
         recorded,
@@ -231,12 +243,12 @@ def _on_gpu(path: Path, recorded: _Recorded, providers: list[str], notes: list[s
             name=kernels["name"].astype(np.int32),
             graph_node=np.zeros(count, np.int64),
         ),
-        launches=(
+        launches=Calls(
             nodes["start"][launching],
             nodes["end"][launching],
             thread[launching],
             launching + 1,
-            nodes["name"][launching],
+            nodes["name"][launching].astype(np.int32),
         ),
         threads=threads,
         pids=pids,
@@ -251,8 +263,8 @@ def _trace(
     recorded: _Recorded,
     *,
     works: Works,
-    launches: tuple[NDArray[np.int64], ...],
-    threads: Table,
+    launches: Calls,
+    threads: _Threads,
     pids: NDArray[np.int64],
     work_names: tuple[str, ...],
     device: Device,
@@ -260,16 +272,15 @@ def _trace(
 ) -> Trace:
     """A trace whose API calls are the executor's calls of nodes, and the return of each execution."""
     sessions = recorded.sessions
-    session_thread = _places(threads, sessions)
     names = recorded.node_names.texts()
-    start, end, thread, correlation, name = launches
-    returns, nothing = _returns(sessions, session_thread, end, thread), np.zeros(len(sessions["end"]), np.int64)
+    returns = _returns(sessions, threads.of_session, launches)
+    count = len(returns)
     calls = Calls(
-        start=np.concatenate([start, returns]),
-        end=np.concatenate([end, returns]),
-        thread=np.concatenate([thread, session_thread]).astype(np.int32),
-        correlation=np.concatenate([correlation, nothing]),
-        name=np.concatenate([name, nothing + len(names)]).astype(np.int32),
+        start=np.concatenate([launches.start, returns]),
+        end=np.concatenate([launches.end, returns]),
+        thread=np.concatenate([launches.thread, threads.of_session]),
+        correlation=np.concatenate([launches.correlation, np.zeros(count, np.int64)]),
+        name=np.concatenate([launches.name, np.full(count, len(names), np.int32)]),
     )
     runs = np.flatnonzero(sessions["is_run"])
     no_times = np.zeros(0, np.int64)
@@ -283,7 +294,7 @@ def _trace(
         ranges=Ranges(
             sessions["start"][runs],
             sessions["end"][runs],
-            session_thread[runs].astype(np.int32),
+            threads.of_session[runs],
             np.zeros(len(runs), np.int32),
         ),
         overheads=Overheads(no_times, no_times, np.zeros(0, np.int32)),
@@ -291,7 +302,7 @@ def _trace(
         call_names=(*names, RUN_RETURNS),
         range_names=(RUN,),
         processes=tuple((pid, "") for pid in pids.tolist()),
-        threads=np.searchsorted(pids, threads["pid"]).astype(np.int32),
+        threads=np.searchsorted(pids, threads.pid).astype(np.int32),
         devices=(device,),
         zero_time=0,
         unclosed_ranges=0,
@@ -299,52 +310,37 @@ def _trace(
     )
 
 
-def _returns(
-    sessions: Table, session_thread: NDArray[np.int64], end: NDArray[np.int64], thread: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _returns(sessions: Table, session_thread: NDArray[np.int32], launches: Calls) -> NDArray[np.int64]:
     """When each execution had done its last node; its own end where it had none."""
     returns = sessions["end"].copy()
     for index in np.unique(session_thread):
         mine = np.flatnonzero(session_thread == index)
-        ends = np.sort(end[thread == index])
+        ends = np.sort(launches.end[launches.thread == index])
         place = np.searchsorted(ends, sessions["end"][mine], side="right") - 1
         ran = (place >= 0) & (ends[place] >= sessions["start"][mine]) if len(ends) else np.zeros(len(mine), np.bool_)
         returns[mine[ran]] = ends[place[ran]]
     return returns
 
 
-def _threads(nodes: Table, sessions: Table) -> tuple[NDArray[np.int64], Table]:
-    """The thread that each node counts for (an index), and the threads' (pid, tid) pairs in order."""
-    pairs = np.concatenate([np.stack([table["pid"], table["tid"]]) for table in (nodes, sessions)], axis=1)
-    distinct = np.unique(pairs, axis=1)
-    threads = {"pid": distinct[0], "tid": distinct[1]}
-    own, of_session = _places(threads, nodes), _places(threads, sessions)
+def _threads(nodes: Table, sessions: Table) -> _Threads:
+    pid, tid = (np.concatenate([nodes[name], sessions[name]]) for name in ("pid", "tid"))
+    rows, index = distinct_rows(pid, tid)
+    own, of_session = np.split(index, [len(nodes["pid"])])
     runs = np.flatnonzero(sessions["is_run"])
     runs = runs[np.argsort(sessions["start"][runs], kind="stable")]
-    start, end = sessions["start"][runs], sessions["end"][runs]
-    if not len(runs):
-        return own, threads
-    # Nodes that a thread of a pool ran belong to the one execution that runs at that time, if it is one.
-    strangers = np.flatnonzero(~np.isin(own, of_session[runs]))
-    began = np.searchsorted(start, nodes["start"][strangers], side="right")
-    ended = np.searchsorted(np.sort(end), nodes["start"][strangers], side="right")
-    place = np.maximum(began - 1, 0)
-    certain = (began - ended == 1) & (end[place] >= nodes["end"][strangers])
-    own[strangers[certain]] = of_session[runs[place[certain]]]
-    return own, threads
+    if len(runs):
+        # Nodes that a thread of a pool ran belong to the one execution that runs at that time, if it is one.
+        start, end = sessions["start"][runs], sessions["end"][runs]
+        strangers = np.flatnonzero(~np.isin(own, of_session[runs]))
+        began = np.searchsorted(start, nodes["start"][strangers], side="right")
+        ended = np.searchsorted(np.sort(end), nodes["start"][strangers], side="right")
+        place = np.maximum(began - 1, 0)
+        certain = (began - ended == 1) & (end[place] >= nodes["end"][strangers])
+        own[strangers[certain]] = of_session[runs[place[certain]]]
+    return _Threads(own, of_session, pid[rows])
 
 
-def _places(threads: Table, table: Table) -> NDArray[np.int64]:
-    """Each row's index among the THREADS, which are sorted by (pid, tid)."""
-    pids, first = np.unique(threads["pid"], return_index=True)
-    places = np.zeros(len(table["pid"]), np.int64)
-    for pid, begin, stop in zip(pids, first, [*first[1:], len(threads["pid"])], strict=True):
-        mine = table["pid"] == pid
-        places[mine] = begin + np.searchsorted(threads["tid"][begin:stop], table["tid"][mine])
-    return places
-
-
-def _runs_subgraph(recorded: _Recorded, thread: NDArray[np.int64]) -> NDArray[np.bool_]:
+def _runs_subgraph(recorded: _Recorded, thread: NDArray[np.int32]) -> NDArray[np.bool_]:
     """Which nodes ran other nodes: those of an operator with sub-graphs that contain another node."""
     nodes = recorded.nodes
     contains = np.zeros(len(thread), np.bool_)

@@ -26,7 +26,7 @@ import numpy as np
 
 from advisor.errors import BadInput, CannotDecide
 from advisor.trace.readers.json_events import WHOLE_MICROSECONDS, EventFile, Names, columns, integer, nanoseconds
-from advisor.trace.trace import Calls, Device, Overheads, Ranges, Trace, WorkKind, Works
+from advisor.trace.trace import Calls, Device, Overheads, Ranges, Trace, WorkKind, Works, distinct_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -177,11 +177,10 @@ def _assemble(path: Path, events: EventFile, recorded: _Recorded) -> Trace:
     if not ((works["start"] % 1000).any() or (works["end"] % 1000).any()):
         notes.append(WHOLE_MICROSECONDS)
     overheads = _on_threads(recorded, notes)
-    pids, tids, thread_of = _threads(calls, ranges, overheads)
+    pids, thread_pids, thread_of = _threads(calls, ranges, overheads)
     process, correlation = _processes_of_works(works, calls, pids, notes)
     devices, device = _devices(events.about, works["device"], process, pids)
-    combinations = np.stack([process, works["device"], works["context"], works["stream"]])
-    stream = np.unique(combinations, axis=1, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    _, stream = distinct_rows(process, works["device"], works["context"], works["stream"])
     call_thread, range_thread, overhead_thread = np.split(
         thread_of, np.cumsum([len(calls["start"]), len(ranges["start"])])
     )
@@ -197,7 +196,7 @@ def _assemble(path: Path, events: EventFile, recorded: _Recorded) -> Trace:
             kind=works["kind"].astype(np.uint8),
             process=process.astype(np.int32),
             device=device,
-            stream=stream,
+            stream=stream.astype(np.int64),
             correlation=correlation,
             name=works["name"].astype(np.int32),
             graph_node=_graph_nodes(works),
@@ -209,7 +208,7 @@ def _assemble(path: Path, events: EventFile, recorded: _Recorded) -> Trace:
         call_names=recorded.call_names.texts(),
         range_names=recorded.range_names.texts(),
         processes=tuple((pid, recorded.process_names.get(pid, "")) for pid in pids.tolist()),
-        threads=np.searchsorted(pids, tids[0]).astype(np.int32),
+        threads=np.searchsorted(pids, thread_pids).astype(np.int32),
         devices=devices,
         zero_time=recorded.zero_time,
         unclosed_ranges=0,
@@ -242,14 +241,15 @@ def _on_threads(recorded: _Recorded, notes: list[str]) -> Table:
     overheads, calls = recorded.overheads, recorded.calls
     if not len(overheads["start"]):
         return overheads
-    callers = np.unique(np.stack([calls["pid"], calls["tid"]]), axis=1)
+    rows, _ = distinct_rows(calls["pid"], calls["tid"])
+    callers = [*zip(calls["pid"][rows].tolist(), calls["tid"][rows].tolist(), strict=True)]
     pid, tid = overheads["pid"].copy(), overheads["tid"].copy()
-    if callers.shape[1] == 1:
-        pid[:], tid[:] = callers[:, 0]
+    if len(callers) == 1:
+        pid[:], tid[:] = callers[0]
         known = np.ones(len(pid), np.bool_)
     else:
         known = np.zeros(len(pid), np.bool_)
-        for caller_pid, caller_tid in callers.T.tolist():
+        for caller_pid, caller_tid in callers:
             mine = (tid == caller_tid) & ((pid < 0) | (pid == caller_pid))
             pid[mine & ~known] = caller_pid
             known |= mine
@@ -260,11 +260,11 @@ def _on_threads(recorded: _Recorded, notes: list[str]) -> Table:
 
 
 def _threads(*tables: Table) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
-    """The process ids, the (pid, tid) pairs in their order, and each row's index into those."""
-    pairs = np.concatenate([np.stack([table["pid"], table["tid"]]) for table in tables], axis=1)
-    distinct, index = np.unique(pairs, axis=1, return_inverse=True)
-    pids = np.unique(distinct[0]) if distinct.size else np.zeros(1, np.int64)
-    return pids, distinct, index.reshape(-1).astype(np.int32)
+    """The process ids, each thread's, and each row's thread."""
+    pid, tid = (np.concatenate([table[name] for table in tables]) for name in ("pid", "tid"))
+    threads, thread_of = distinct_rows(pid, tid)
+    pids = np.unique(pid[threads]) if len(threads) else np.zeros(1, np.int64)
+    return pids, pid[threads], thread_of
 
 
 def _processes_of_works(
@@ -276,11 +276,11 @@ def _processes_of_works(
     if len(callers) <= 1:
         only = np.searchsorted(pids, callers[0]) if len(callers) else 0
         return np.full(len(correlation), only, np.int64), correlation
-    owned = np.unique(np.stack([calls["correlation"], calls["pid"]]), axis=1)
-    ids, first, owners = np.unique(owned[0], return_index=True, return_counts=True)
+    owned, _ = distinct_rows(calls["correlation"], calls["pid"])
+    ids, first, owners = np.unique(calls["correlation"][owned], return_index=True, return_counts=True)
     place = np.minimum(np.searchsorted(ids, correlation), len(ids) - 1)
     certain = (ids[place] == correlation) & (owners[place] == 1)
-    process = np.where(certain, np.searchsorted(pids, owned[1][first[place]]), 0)
+    process = np.where(certain, np.searchsorted(pids, calls["pid"][owned[first[place]]]), 0)
     notes.append(
         f"calls of {len(callers)} processes in one trace: a kernel's process is told by its correlation id, and "
         f"{int((~certain).sum()):,} of {len(certain):,} works belong to none for certain"
@@ -310,11 +310,12 @@ def _devices(
         for entry in (listed if isinstance(listed, list) else [])
         if isinstance(entry, dict)
     }
-    pairs, index = np.unique(np.stack([process, ordinal]), axis=1, return_inverse=True)
+    rows, index = distinct_rows(process, ordinal)
+    numbers = ordinal[rows].tolist()
     # Numbers are the ordinals where that is unambiguous.
-    alone = len(np.unique(pairs[1])) == pairs.shape[1]
+    alone = len(set(numbers)) == len(numbers)
     devices = tuple(
-        Device(number if alone else place, number, False, int(pids[owner]), products.get(number, ""))
-        for place, (owner, number) in enumerate(pairs.T.tolist())
+        Device(number if alone else place, number, False, pid, products.get(number, ""))
+        for place, (number, pid) in enumerate(zip(numbers, pids[process[rows]].tolist(), strict=True))
     )
-    return devices, index.reshape(-1).astype(np.int32)
+    return devices, index
