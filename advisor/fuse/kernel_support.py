@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import onnx
+import onnx_ir as ir
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import onnx_ir as ir
-
 __all__ = ["missing_kernel"]
 
 CPU = "CPUExecutionProvider"
+SILENT = 4
+"""Severity of the log: what fails here is an answer, not an error."""
 IR_VERSION = 8
 """Of the models that ask: old enough for every ONNX Runtime that is supported, new enough for bfloat16."""
 
@@ -45,29 +46,45 @@ def missing_kernel(
     """
     import onnxruntime as ort  # type: ignore[import-untyped]
 
-    name = f"{domain}.{op_type}" if domain else op_type
-    types = ", ".join(dtype.name.lower() for dtype in dtypes if dtype is not None)
     if provider not in ort.get_available_providers():
         return f"this ONNX Runtime has no {provider}"
+    if not _starts(provider):
+        return f"{provider} does not start on this machine"
+    name = f"{domain}.{op_type}" if domain else op_type
+    types = ", ".join(dtype.name.lower() for dtype in dtypes if dtype is not None)
+    missing = f"ONNX Runtime {ort.__version__} has no {provider} kernel for {name} of {types}"
+    loaded = _loaded(_one_node(domain, op_type, opset, dtypes, attributes), provider)
+    if loaded is None:
+        return missing
+    return None if op_type in loaded and loaded <= {op_type, "Cast"} else f"{missing}: it takes it apart"
+
+
+@cache
+def _starts(provider: str) -> bool:
+    """Whether PROVIDER can be used: its libraries and its device are there."""
+    return provider == CPU or _loaded(_one_node("", "Identity", 13, (ir.DataType.FLOAT,), ()), provider) is not None
+
+
+def _loaded(model: onnx.ModelProto, provider: str) -> set[str] | None:
+    """The operators that ONNX Runtime makes of MODEL where PROVIDER alone must run it; None if it cannot."""
+    import onnxruntime as ort
+
+    ort.set_default_logger_severity(SILENT)
     options = ort.SessionOptions()
+    options.log_severity_level = SILENT
     options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
-    options.log_severity_level = 4  # what fails here is an answer, not an error
     if provider != CPU:
         options.add_session_config_entry("session.disable_cpu_ep_fallback", "1")
-    model = _one_node(domain, op_type, opset, dtypes, attributes)
     with tempfile.TemporaryDirectory(prefix="advisor-") as folder:
         written = Path(folder, "loaded.onnx")
         options.optimized_model_filepath = str(written)
         try:
-            session = ort.InferenceSession(model.SerializeToString(), options, providers=[provider])
+            session = ort.InferenceSession(model.SerializeToString(), options, providers=[provider], enable_fallback=0)
         except Exception:  # ONNX Runtime's errors have no common class of their own
-            return f"ONNX Runtime {ort.__version__} has no {provider} kernel for {name} of {types}"
+            return None
         if provider not in session.get_providers():
-            return f"{provider} does not load on this machine"
-        loaded = [node.op_type for node in onnx.load(written).graph.node]
-    if op_type not in loaded or not set(loaded) <= {op_type, "Cast"}:
-        return f"ONNX Runtime {ort.__version__} has no {provider} kernel for {name} of {types}: it takes it apart"
-    return None
+            return None
+        return {node.op_type for node in onnx.load(written).graph.node}
 
 
 def _one_node(
