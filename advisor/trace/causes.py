@@ -132,7 +132,7 @@ class ThreadActivity:
         inside = np.where(whole, self._label[first], np.int8(-1))
         across = np.flatnonzero(~whole)
         durations = np.diff(self._events, append=self._events[-1])
-        for cause in np.flatnonzero(np.bincount(self._label)):
+        for cause in np.flatnonzero(np.bincount(self._label)).tolist():
             part = parts[Cause(cause)] = np.where(inside == cause, end - begin, 0)
             if not len(across):
                 continue

@@ -182,7 +182,8 @@ def _distances(values: NDArray[np.uint64]) -> NDArray[np.int64]:
     places = np.arange(len(values), dtype=np.uint64)
     order = np.sort((values >> bits << bits) | places)
     equal = order[1:] >> bits == order[:-1] >> bits
-    return np.diff(order)[equal].astype(np.int64)
+    distances: NDArray[np.int64] = np.diff(order)[equal].astype(np.int64)
+    return distances
 
 
 def _longest_repetition(names: NDArray[np.int32], period: int) -> tuple[int, int]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -173,7 +175,7 @@ def test_integers_are_left() -> None:
 
 
 def test_half_precision_runs_in_single_precision_between_casts_where_there_is_no_kernel() -> None:
-    constants = {name: np.array(value, "float16") for name, value in {"t": 3, "z": 0, "s": 6}.items()}
+    constants: dict[str, Any] = {name: np.array(value, "float16") for name, value in {"t": 3, "z": 0, "s": 6}.items()}
     assert fuse(f"(float16[4, 16] x) => (float16[4, 16] y) {{ {SWISH_BODY} }}", **constants)[0] == HARD_SWISH
 
 

@@ -103,7 +103,9 @@ def test_other_types(name: str, dtype: str) -> None:
     head = f"({name}[2, 16] x) => ({name}[2, 16] y) <{name} two = {{2}}, {name} one = {{1}}>"
     if dtype == "float16":  # the text syntax has no literals of it
         head = f"({name}[2, 16] x) => ({name}[2, 16] y)"
-    constants = {"eps": np.array(1e-3, dtype)} | ({"two": np.array(2, dtype)} if dtype == "float16" else {})
+    constants: dict[str, Any] = {"eps": np.array(1e-3, dtype)} | (
+        {"two": np.array(2, dtype)} if dtype == "float16" else {}
+    )
     found, _ = norm(head=head, g=SCALE.astype(dtype), b=BIAS.astype(dtype), **constants)
     assert found == ["LayerNormalization"]
 
@@ -111,7 +113,7 @@ def test_other_types(name: str, dtype: str) -> None:
 def test_half_precision_that_computes_in_single_precision() -> None:
     head = "(float16[2, 16] h) => (float16[2, 16] y) <float two = {2}, float eps = {0.00001}>"
     before = "x = Cast<to = 1>(h)\n" + MEAN
-    half = {"g": SCALE.astype("float16"), "b": BIAS.astype("float16")}
+    half: dict[str, Any] = {"g": SCALE.astype("float16"), "b": BIAS.astype("float16")}
     cast_first = "n = Div(d, s)\nc = Cast<to = 10>(n)\nng = Mul(c, g)\ny = Add(ng, b)"
     assert norm(head=head, mean=before, affine=cast_first, **half)[0] == ["LayerNormalization"]
     cast_last = "n = Div(d, s)\nng = Mul(n, g)\nl = Add(ng, b)\ny = Cast<to = 10>(l)"

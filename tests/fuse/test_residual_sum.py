@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import onnx
 import onnxruntime as ort  # type: ignore[import-untyped]
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import onnx_ir as ir
 
 NORM = "y = LayerNormalization<axis = -1>(r, g, b)"
-WEIGHTS = {"g": weights(16), "b": weights(16, seed=2)}
+WEIGHTS: dict[str, Any] = {"g": weights(16), "b": weights(16, seed=2)}
 
 
 def loaded(subject: ir.Model, folder: Path) -> list[str]:

@@ -23,7 +23,10 @@ EXACT_CAUSES = ("launch", "turnaround", "wait", "graph", "unknown")
 OTHER_CAUSES = ("api", "dispatch", "host", "memory", "module", "profiler", "sync")
 
 
-@pytest.fixture(params=sorted(REFERENCE) or [pytest.param("", marks=pytest.mark.skip("../shared/traces is not here"))])
+ABSENT = pytest.param("", marks=pytest.mark.skip("../shared/traces is not here"))
+
+
+@pytest.fixture(params=[*sorted(REFERENCE)] or [ABSENT])
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
