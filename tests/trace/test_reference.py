@@ -24,9 +24,10 @@ OTHER_CAUSES = ("api", "dispatch", "host", "memory", "module", "profiler", "sync
 
 
 ABSENT = pytest.param("", marks=pytest.mark.skip("../shared/traces is not here"))
+NAMES: list[Any] = [*sorted(REFERENCE)] or [ABSENT]
 
 
-@pytest.fixture(params=[*sorted(REFERENCE)] or [ABSENT])
+@pytest.fixture(params=NAMES)
 def name(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 
