@@ -7,7 +7,8 @@ what it would save is a prediction.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from advisor.trace.figures import Evidence
     from advisor.trace.trace import Trace
 
-__all__ = ["MAY_FOLLOW", "PRODUCTS", "Chains", "find_chains"]
+__all__ = ["MAY_FOLLOW", "PRODUCTS", "Chains", "chain_hashes", "chains_of", "find_chains"]
 
 _FOLDS = ("reduction", "norm", "softmax")
 
@@ -55,6 +56,8 @@ class Chains:
     """Shape (chains + 1,): chain i consists of `rows[first[i]:first[i + 1]]`."""
     rows: NDArray[np.intp]
     """Shape (kernels in chains,): rows of `Trace.works`, in the order of the stream."""
+    gap: NDArray[np.int64]
+    """Shape (kernels in chains,): the fusible gap before each, 0 before the first of its chain."""
     low: NDArray[np.int64]
     """Shape (chains,): the fusible gaps before its kernels, the first apart."""
     high: NDArray[np.int64]
@@ -83,20 +86,42 @@ def find_chains(trace: Trace, evidence: Evidence, classes: Sequence[str]) -> Cha
     first = np.append(np.flatnonzero(~inner), len(inside))
     if not len(inside):
         nothing = np.zeros(0, np.int64)
-        return Chains(evidence.runs.of_work[:0], first, rows, nothing, nothing)
+        return Chains(evidence.runs.of_work[:0], first, rows, nothing, nothing, nothing)
 
-    low = np.where(inner, _fusible_gaps(evidence)[places], 0)
+    gap = np.where(inner, _fusible_gaps(evidence)[places], 0)
     own = np.where(inner, trace.works.end[rows] - trace.works.start[rows], 0)
-    low_of = np.add.reduceat(low, first[:-1])
+    low_of = np.add.reduceat(gap, first[:-1])
     return Chains(
         run=evidence.runs.of_work[rows[first[:-1]]],
         first=first,
         rows=rows,
+        gap=gap,
         low=low_of,
         high=low_of + np.add.reduceat(own, first[:-1]),
     )
 
 
+def chains_of(classes: Sequence[str]) -> list[range]:
+    """The places of each chain in one sequence of works, or of a model's nodes, given by their classes."""
+    code = np.array([_CODE[name] for name in classes], np.uint8)
+    joins = _mergeable(code)
+    _end_before_folds(joins, code)
+    bounds = [*np.flatnonzero(~joins).tolist(), len(code)]
+    return [range(*pair) for pair in pairwise(bounds) if pair[1] - pair[0] > 1]
+
+
+def chain_hashes(chains: Chains, values: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
+    """Shape (chains,): a hash of each chain's VALUES, shape (kernels in chains,) and not negative, modulo 2**64."""
+    first, sizes = chains.first[:-1], np.diff(chains.first)
+    generator = np.random.default_rng(0)
+    of_value = generator.integers(0, 2**63, int(values.max()) + 1, np.uint64) * np.uint64(2) + np.uint64(1)
+    powers = np.multiply.accumulate(np.full(int(sizes.max()), RANDOM))
+    place = np.arange(len(chains.rows)) - np.repeat(first, sizes)
+    hashes: NDArray[np.uint64] = np.add.reduceat(of_value[values] * powers[place], first)
+    return hashes
+
+
+RANDOM = np.uint64(0x9E3779B97F4A7C15)
 _CODE = {name: code for code, name in enumerate(OP_CLASSES)}
 _MERGES = np.zeros((len(_CODE), len(_CODE)), np.bool_)
 for _before, _after in MAY_FOLLOW.items():
@@ -121,24 +146,33 @@ def _joins(
 ) -> NDArray[np.bool_]:
     """Shape (works,), in the order of ROWS: the work becomes one kernel with the one before it."""
     code = class_of_name[trace.works.name[rows]]
-    joins = np.zeros(len(rows), np.bool_)
-    joins[1:] = _MERGES.ravel()[code[:-1] * np.uint8(len(_CODE)) + code[1:]]
+    joins = _mergeable(code)
     later = np.flatnonzero(joins)
     run = evidence.runs.of_work
     for column in (trace.works.stream, run):
         joins[later] &= column[rows[later]] == column[rows[later - 1]]
     joins[later] &= run[rows[later]] >= 0
+    _end_before_folds(joins, code)
+    return joins
 
-    # Where a product begins the chain: the first fold in it begins another one.
+
+def _mergeable(code: NDArray[np.uint8]) -> NDArray[np.bool_]:
+    """Shape (works,): the class may become one kernel with the class before it."""
+    joins = np.zeros(len(code), np.bool_)
+    joins[1:] = _MERGES.ravel()[code[:-1] * np.uint8(len(_CODE)) + code[1:]]
+    return joins
+
+
+def _end_before_folds(joins: NDArray[np.bool_], code: NDArray[np.uint8]) -> None:
+    """Where a product begins the chain: the first fold in it begins another one. Changes JOINS."""
     chained = np.append(joins, False)
     begin = np.flatnonzero(~joins & chained[1:] & _IS_PRODUCT[code])
     fold = np.flatnonzero(joins & _IS_FOLD[code])
     if len(begin) and len(fold):
         end = np.flatnonzero(~joins)
-        end = np.append(end, len(rows))[np.searchsorted(end, begin, side="right")]
-        cut = np.append(fold, len(rows))[np.searchsorted(fold, begin)]
+        end = np.append(end, len(code))[np.searchsorted(end, begin, side="right")]
+        cut = np.append(fold, len(code))[np.searchsorted(fold, begin)]
         joins[cut[cut < end]] = False
-    return joins
 
 
 def _fusible_gaps(evidence: Evidence) -> NDArray[np.int64]:
