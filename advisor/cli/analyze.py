@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from advisor.cli.options import parse_ratio, parse_time
+from advisor.cli.reports import Reports, with_report_options
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -21,18 +22,16 @@ LARGE_FILE = 64 * 1024 * 1024
 """Files from this size on take about a second."""
 
 
+@with_report_options
 def analyze(
     trace: Annotated[
-        Path, typer.Argument(metavar="TRACE", help="SQLite export of Nsight Systems.", show_default=False)
+        Path, typer.Argument(metavar="TRACE", help="A profile by nsys, PyTorch or ONNX Runtime.", show_default=False)
     ],
     threshold: Annotated[
         float, typer.Option(parser=parse_ratio, metavar="RATIO", help="Flag graphs with a gap ratio over this.")
     ] = "20%",  # type: ignore[assignment]  # typer gives it to the parser
     top: Annotated[int, typer.Option(min=1, help="How many kernels and graphs to list.")] = 10,
     findings: Annotated[int, typer.Option(min=0, help="How many findings to tell.")] = 3,
-    json_file: Annotated[
-        Path | None, typer.Option("--json", metavar="FILE", help="Write the analysis as JSON; - is standard output.")
-    ] = None,
     device: Annotated[int | None, typer.Option(help="Only the device with this number.")] = None,
     process: Annotated[str | None, typer.Option(help="Only the process with this id or name.")] = None,
     from_time: Annotated[
@@ -51,14 +50,13 @@ def analyze(
     fail_on_flag: Annotated[
         bool, typer.Option("--fail-on-flag", help="Exit with 1 when a graph is flagged, 3 when that is not decidable.")
     ] = False,
+    reports: Reports = Reports(),  # noqa: B008 - replaced by an option for each format
 ) -> None:
     """Measure where the GPU waits between kernels, say why, and what removing launches would save."""
-    import json
-
     import advisor
-    from advisor.output import write_text
     from advisor.trace.verdicts import CANNOT_DECIDE
 
+    reports.check()
     with _progress(trace) as progress:
         analysis = advisor.analyze(
             advisor.read_trace(trace, progress),
@@ -71,13 +69,8 @@ def analyze(
             dispatch_limit_ns=dispatch_limit,
             progress=progress,
         )
-    if json_file is not None:
-        text = json.dumps(analysis.to_dict(), indent=1, ensure_ascii=False) + "\n"
-        if str(json_file) == "-":
-            sys.stdout.write(text)
-        else:
-            write_text(json_file, text)
-    if str(json_file) != "-":
+    reports.write(analysis)
+    if not reports.on_stdout:
         from rich.console import Console
 
         from advisor.report.analysis_text import render_analysis

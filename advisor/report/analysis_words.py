@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from advisor.trace.analysis import Analysis
     from advisor.trace.figures import GraphFigures
 
-__all__ = ["CAUSE_WORDS", "HEADLINES", "headline", "notes", "whole_trace", "worth"]
+__all__ = ["CAUSE_WORDS", "HEADLINES", "device_word", "headline", "notes", "whole_trace", "worth"]
 
 HEADLINES = {
     GPU_BOUND: "GPU-bound: it has enough to do, and fusing to save launches would gain little.",
@@ -48,11 +48,16 @@ CAUSE_WORDS = {
 }
 
 
+def device_word(analysis: Analysis) -> str:
+    """What waits: `GPU`, or `CPU` where the works are the nodes of a model that ran there."""
+    return "GPU" if all(device.gpu for device in analysis.trace.devices) else "CPU"
+
+
 def headline(analysis: Analysis) -> str:
     """The verdict on the graph that the report is about, in a sentence."""
     graph = analysis.graph_figures[0]
     subject = "This trace" if graph.source == "trace" else plain(graph.name)
-    return f"{subject} is {HEADLINES[graph.verdict]}"
+    return f"{subject} is {HEADLINES[graph.verdict].replace('GPU', device_word(analysis))}"
 
 
 def worth(analysis: Analysis) -> str:
@@ -78,27 +83,30 @@ def _worth(analysis: Analysis, graph: GraphFigures) -> str:
     totals = analysis.totals
     largest = max(totals.causes, key=lambda cause: totals.causes[cause])
     if graph.flagged and largest not in FUSIBLE and totals.causes[largest] > totals.fusible_gap_ns:
-        share = percent(totals.causes[largest] / totals.span_ns)
+        share, device = percent(totals.causes[largest] / totals.span_ns), device_word(analysis)
         return (
-            f"But over the whole trace the GPU waits longest for `{largest.key}`, {share} of the time, which fusion "
-            "does not remove: look there first."
+            f"But over the whole trace the {device} waits longest for `{largest.key}`, {share} of the time, which "
+            "fusion does not remove: look there first."
         )
-    if graph.flagged:
-        return "Fusion pays here." if graph.verdict == "graph-bound" else "Fusion, or CUDA graph capture, pays here."
-    return ""
+    if not graph.flagged:
+        return ""
+    capture = graph.verdict != "graph-bound" and device_word(analysis) == "GPU"
+    return "Fusion, or CUDA graph capture, pays here." if capture else "Fusion pays here."
 
 
 def whole_trace(analysis: Analysis) -> str:
-    """What was recorded, and how long the GPUs were busy and idle."""
-    totals = analysis.totals
+    """What was recorded, and how long the devices were busy and idle."""
+    totals, device = analysis.totals, device_word(analysis)
+    shares = (
+        f"Of {duration(totals.span_ns)} the {device} was busy for {duration(totals.busy_ns)} and idle for "
+        f"{duration(totals.exposed_gap_ns)} ({percent(totals.exposed_gap_ns / totals.span_ns)})."
+    )
+    if device == "CPU":
+        return f"{totals.kernels:,} nodes ran on the CPU. {shares}"
     devices = [figures.device for figures in analysis.device_figures]
     names = sorted({plain(device.name) for device in devices if device.name})
     where = f"{len(devices)} GPU{'s' if len(devices) > 1 else ''}" + (f" ({', '.join(names)})" if names else "")
-    return (
-        f"{totals.kernels:,} kernels, {totals.launch_calls:,} launch calls on {where}. Of {duration(totals.span_ns)} "
-        f"the GPU was busy for {duration(totals.busy_ns)} and idle for {duration(totals.exposed_gap_ns)} "
-        f"({percent(totals.exposed_gap_ns / totals.span_ns)})."
-    )
+    return f"{totals.kernels:,} kernels, {totals.launch_calls:,} launch calls on {where}. {shares}"
 
 
 def notes(analysis: Analysis) -> Iterator[str]:
