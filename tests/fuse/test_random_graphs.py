@@ -161,7 +161,9 @@ def graphs(draw: st.DrawFn) -> tuple[onnx.ModelProto, Arrays]:
         sketch.nodes,
         "random",
         [
-            helper.make_tensor_value_info(name, FLOAT, ["n", *dims[1:]] if dynamic and len(dims) > 1 else dims)
+            helper.make_tensor_value_info(
+                name, FLOAT, [f"{name}_rows", *dims[1:]] if dynamic and len(dims) > 1 else dims
+            )
             for name, dims in inputs.items()
         ],
         [helper.make_tensor_value_info(name, FLOAT, None) for name in sorted(outputs)],
