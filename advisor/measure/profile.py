@@ -237,6 +237,8 @@ def profile(
     path = Path(model)
     if inputs is not None and (dims or batch is not None):
         raise BadInput("the inputs of --inputs have sizes of their own: leave --dim and --batch away")
+    if keep is not None and not Path(keep).absolute().parent.is_dir():
+        raise BadInput(f"cannot write {keep}: there is no folder {Path(keep).parent}")
     wanted = None if provider is None else provider_name(provider)
     say("loading the model")
     graph = load(path)

@@ -1,0 +1,267 @@
+"""`advisor verify A B`: what counts as different, and where it says that two models part."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jsonschema
+import numpy as np
+import onnx
+import onnx_ir as ir
+import pytest
+
+from advisor.fuse.compare import compare_models
+from advisor.fuse.departure import Pair, bisect_departure, first_departure
+from advisor.measure.inputs import generate_inputs
+from advisor.measure.session import CPU, Level, open_session
+from tests.cli.command import Command, in_process
+from tests.fuse.graphs import proto
+
+if TYPE_CHECKING:
+    import onnxruntime as ort  # type: ignore[import-untyped]
+
+SCHEMA = json.loads((files("advisor.report") / "schemas" / "verification-1.json").read_text(encoding="utf-8"))
+LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
+LAYERS = """(float[batch, 8] x) => (float[batch, 8] y) {
+    m = MatMul(x, w)
+    a = Add(m, b)
+    r = Relu(a)
+    s = Sigmoid(r)
+    y = Mul(s, r)
+}"""
+WEIGHTS: dict[str, Any] = {
+    "w": np.linspace(-1, 1, 64, dtype=np.float32).reshape(8, 8),
+    "b": np.linspace(0.5, 1, 8, dtype=np.float32),
+}
+
+
+@pytest.fixture
+def advisor(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
+    return in_process(monkeypatch, capsys)
+
+
+@pytest.fixture
+def saved(tmp_path: Path) -> Any:
+    def save(name: str, model: onnx.ModelProto) -> Path:
+        path = tmp_path / name
+        onnx.save(model, path)
+        return path
+
+    return save
+
+
+def layers(**changed: Any) -> onnx.ModelProto:
+    return proto(LAYERS, **(WEIGHTS | changed))
+
+
+def document(result: Any) -> Any:
+    parsed = json.loads(result.stdout)
+    jsonschema.Draft202012Validator(SCHEMA).validate(parsed)
+    return parsed
+
+
+def test_a_model_equals_itself_at_both_levels(advisor: Command, saved: Any) -> None:
+    path = saved("a.onnx", layers())
+    result = advisor("verify", path, path, "--provider", "cpu", "--json", "-")
+    parsed = document(result)
+    assert result.returncode == 0
+    assert parsed["equal"]
+    assert [check["level"] for check in parsed["checks"]] == ["ORT_DISABLE_ALL", "ORT_ENABLE_ALL"]
+    assert parsed["checks"][0]["max_abs_error"] == 0
+    assert parsed["departure"] is None
+
+
+def test_the_same_function_from_other_operators_is_equal(advisor: Command, saved: Any) -> None:
+    a = saved("a.onnx", layers())
+    b = saved("b.onnx", proto(LAYERS.replace("m = MatMul(x, w)", "").replace("Add(m, b)", "Gemm(x, w, b)"), **WEIGHTS))
+    result = advisor("verify", a, b, "--provider", "cpu")
+    assert result.returncode == 0
+    assert "Equal" in result.stdout
+
+
+def test_the_first_value_that_departs_and_both_nodes_are_named(advisor: Command, saved: Any) -> None:
+    a, b = saved("a.onnx", layers()), layers()
+    b.graph.node[2].op_type, b.graph.node[2].name = "Elu", "activation"
+    result = advisor("verify", a, saved("b.onnx", b), "--provider", "cpu", "--json", "-")
+    parsed = document(result)
+    assert result.returncode == 1
+    departure = parsed["departure"]
+    assert departure["value"] == "r"
+    assert departure["equal_before"] == 2
+    assert [node["op_type"] for node in departure["a"]] == ["Relu"]
+    assert departure["b"] == [{"name": "activation", "op_type": "Elu", "domain": ""}]
+    assert departure["max_abs_error"] > 0.1
+    assert departure["input_set"] in parsed["inputs"]["sets"]
+
+
+def test_the_error_is_that_of_the_set_of_inputs_with_the_largest(saved: Any) -> None:
+    b = layers()
+    b.graph.node[2].op_type = "Elu"
+    departure = compare_models(saved("a.onnx", layers()), saved("b.onnx", b), provider="cpu").departure
+    assert departure is not None
+    # Elu is -1 at most where Relu is 0, and comes close to it only where inputs are large.
+    assert departure.max_abs_error == pytest.approx(1.0, abs=0.05)
+    assert departure.input_set == "large"
+
+
+def test_a_constant_with_another_value_is_named(advisor: Command, saved: Any) -> None:
+    a = saved("a.onnx", layers())
+    b = saved("b.onnx", layers(b=WEIGHTS["b"] + np.float32(0.01)))
+    result = advisor("verify", a, b, "--provider", "cpu", columns=60)
+    assert result.returncode == 1
+    assert "First value that differs: a (1 value before it is equal)" in " ".join(result.stdout.split())
+    assert "constants with other values in the second model: b" in " ".join(result.stdout.split())
+
+
+def test_nodes_that_a_fusion_replaced_are_listed(advisor: Command, saved: Any) -> None:
+    a = saved("a.onnx", layers())
+    b = proto(LAYERS.replace("m = MatMul(x, w)", "").replace("Add(m, b)", "Gemm <alpha = 2.0> (x, w, b)"), **WEIGHTS)
+    departure = document(advisor("verify", a, saved("b.onnx", b), "--provider", "cpu", "--json", "-"))["departure"]
+    assert departure["value"] == "a"
+    assert [node["op_type"] for node in departure["a"]] == ["Add", "MatMul"]
+    assert [node["op_type"] for node in departure["b"]] == ["Gemm"]
+
+
+@pytest.mark.parametrize("place", [0, 20, 63, 99])
+def test_the_first_of_many_values_is_found_in_passes(place: int) -> None:
+    """Also in the second pass, which holds more, and at its ends; and where a later value is equal again."""
+    names = [f"v{number}" for number in range(100)]
+    body = "".join(f" {name} = Relu({before}) " for before, name in zip(["x", *names], names, strict=False))
+    a = proto(f"(float[8] x) => (float[8] v99, float[8] again) {{ {body} again = Abs(x) }}")
+    b = onnx.ModelProto()
+    b.CopyFrom(a)
+    b.graph.node[place].op_type = "Neg" if place == 0 else "Exp"
+    pair = Pair(ir.from_proto(a), ir.from_proto(b), _unoptimised, _unoptimised)
+    sets = generate_inputs(pair.a).sets
+    found = first_departure(pair, sets, failing=sets[0], say=lambda _: None)
+    assert found is not None
+    assert (found.value, found.equal_before) == (f"v{place}", place)
+    bisected = bisect_departure(pair, sets[0], say=lambda _: None)
+    assert bisected is not None
+    assert bisected.value == f"v{place}"
+
+
+def _unoptimised(model: ir.Model) -> ort.InferenceSession:
+    return open_session(ir.to_proto(model).SerializeToString(), level=Level.OFF, provider=CPU)
+
+
+def test_values_that_cannot_be_made_outputs_do_not_stop_the_search(saved: Any) -> None:
+    text = """(float[4] x) => (float[4] y) {
+        s = SequenceConstruct(x, x)  i = Constant <value_int = 0> ()  e = SequenceAt(s, i)  y = Relu(e) }"""
+    b = proto(text.replace("Relu", "Neg"))
+    comparison = compare_models(saved("a.onnx", proto(text)), saved("b.onnx", b), provider="cpu")
+    assert comparison.departure is not None
+    assert comparison.departure.value == "y"
+
+
+def test_a_difference_inside_a_loop_is_laid_to_the_loop(shared: Path, saved: Any) -> None:
+    a = shared / "cases" / "ew_chain_in_loop.onnx"
+    b = onnx.load(a)
+    loop = next(node for node in b.graph.node if node.op_type == "Loop")
+    body = next(attribute.g for attribute in loop.attribute if attribute.name == "body")
+    changed = next(node for node in body.node if node.op_type in {"Mul", "Add"})
+    changed.op_type = "Add" if changed.op_type == "Mul" else "Mul"
+    comparison = compare_models(a, saved("b.onnx", b), provider="cpu")
+    assert not comparison.equal
+    assert comparison.departure is not None
+    assert comparison.departure.a[0].op_type == "Loop"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            LAYERS.replace("(float[batch, 8] x)", "(double[batch, 8] x)").replace("MatMul(x", "MatMul(c"),
+            "tensor(double)",
+        ),
+        (LAYERS.replace(" y)", " out)").replace("y =", "out ="), "lacks the output 'y'"),
+        (LAYERS.replace("x)", "x, float[1] extra)", 1), "the input 'extra'"),
+    ],
+)
+def test_other_inputs_and_outputs_are_told(advisor: Command, saved: Any, text: str, words: str) -> None:
+    if "double" in text:
+        text = text.replace("{", "{ c = Cast <to = 1> (x)", 1)
+    result = advisor("verify", saved("a.onnx", layers()), saved("b.onnx", proto(text, **WEIGHTS)), "--provider", "cpu")
+    assert result.returncode == 1
+    assert words in " ".join(result.stdout.replace("│", "").split())
+
+
+def test_a_model_that_only_takes_one_batch_differs(advisor: Command, saved: Any) -> None:
+    a = saved("a.onnx", layers())
+    b = saved("b.onnx", proto(LAYERS.replace("batch", "1"), **WEIGHTS))
+    result = advisor("verify", a, b, "--provider", "cpu")
+    assert result.returncode == 1
+    assert "odd batch inputs" in " ".join(result.stdout.replace("│", "").split())
+
+
+def test_a_model_that_does_not_run_here_leaves_it_open(advisor: Command, saved: Any) -> None:
+    a = saved("a.onnx", layers())
+    text = LAYERS.replace("MatMul(x, w)", "com.microsoft.NoSuchOperator(x, w)")
+    b = saved("b.onnx", proto(text, **WEIGHTS))
+    for first, second in ((a, b), (b, a)):
+        result = advisor("verify", first, second, "--provider", "cpu")
+        assert result.returncode == 3
+        assert "b.onnx" in result.stderr
+        assert result.stderr.count("\n") == 1
+
+
+def test_bad_input_is_one_line(advisor: Command, saved: Any, tmp_path: Path) -> None:
+    a = saved("a.onnx", layers())
+    (tmp_path / "text.onnx").write_text("no model")
+    for arguments in (
+        (a, tmp_path / "absent.onnx"),
+        (tmp_path / "text.onnx", a),
+        (a, a, "--json", str(a)),
+        (a, a, "--dim", "nothing"),
+        (a, a, "--inputs", str(a)),
+    ):
+        result = advisor("verify", *arguments)
+        assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1), arguments
+    assert onnx.load(a) == layers()
+
+
+def test_level_off_runs_no_optimised_session(advisor: Command, saved: Any) -> None:
+    path = saved("a.onnx", layers())
+    for level, expected in (("off", ["ORT_DISABLE_ALL"]), ("all", ["ORT_ENABLE_ALL"])):
+        parsed = document(advisor("verify", path, path, "--provider", "cpu", "--level", level, "--json", "-"))
+        assert [check["level"] for check in parsed["checks"]] == expected
+
+
+def test_given_inputs_decide(advisor: Command, saved: Any, tmp_path: Path) -> None:
+    """Relu and Abs are the same where nothing is negative, and the sets derived from given inputs keep the sign."""
+    text = "(float[4] x) => (float[4] y) { y = Relu(x) }"
+    a, b = saved("a.onnx", proto(text)), saved("b.onnx", proto(text.replace("Relu", "Abs")))
+    np.savez(tmp_path / "inputs.npz", x=np.arange(4, dtype=np.float32))
+    assert advisor("verify", a, b, "--provider", "cpu").returncode == 1
+    assert advisor("verify", a, b, "--provider", "cpu", "--inputs", tmp_path / "inputs.npz").returncode == 0
+
+
+def test_hostile_names_stay_on_their_line(advisor: Command, saved: Any) -> None:
+    hostile = "evil\x1b[2J\n[red]name\u202e"
+    a, b = layers(), layers()
+    for model in (a, b):
+        model.graph.node[2].name = hostile
+        model.graph.node[2].output[0] = model.graph.node[3].input[0] = model.graph.node[4].input[1] = hostile
+    b.graph.node[2].op_type = "Elu"
+    result = advisor("verify", saved("a.onnx", a), saved("b.onnx", b), "--provider", "cpu", columns=60)
+    assert result.returncode == 1
+    assert "[red]name" in result.stdout
+    assert not set("\x1b\u202e") & set(result.stdout)
+    assert max(map(len, result.stdout.splitlines())) <= 60
+
+
+@pytest.mark.parametrize("name", ["light_squeezenet", "light_shufflenet"])
+def test_a_real_model_with_its_last_operator_changed(name: str, saved: Any) -> None:
+    """Their weights are all alike, and so are their outputs: only the softmax at the end can show a difference."""
+    path = LIGHT / f"{name}.onnx"
+    b = onnx.load(path)
+    changed = next(node for node in b.graph.node if node.op_type == "Softmax")
+    changed.op_type = "Sigmoid"
+    del changed.attribute[:]
+    comparison = compare_models(path, saved("b.onnx", b), provider="cpu", levels=(Level.OFF,))
+    assert comparison.departure is not None
+    assert comparison.departure.value == changed.output[0]
+    assert comparison.departure.equal_before > 60
