@@ -279,7 +279,7 @@ def _certain(measure: Measure, steady: dict[str, tuple[float, float]], threshold
         traded = measure.key in ("kernels", "graph_launches") and calls is not None and calls[1] < calls[0]
         # Kernels that moved into a CUDA graph cost fewer launch calls: whether that pays, the times tell.
         status = Status.WORSE if traded else Status.REGRESSED
-        reason = "for fewer launch calls" if traded else "in every execution"
+        reason = "for fewer launch calls" if traded else ""
         if measure.key in thresholds.ignore:
             status, reason = Status.WORSE, "ignored by the policy"
     return _count_result(measure, (before, after), status, reason)
@@ -494,8 +494,8 @@ def _waive(
         for row in graph.measures:
             words = reason(f"{graph.name}/{row.measure}") if row.status is Status.REGRESSED else None
             measures.append(replace(row, status=Status.WAIVED, reason=words) if words else row)
-        status = graph.status
-        if status is Status.REGRESSED and not any(row.status is Status.REGRESSED for row in measures):
+        status, left = graph.status, {row.status for row in measures}
+        if status is Status.REGRESSED and Status.WAIVED in left and Status.REGRESSED not in left:
             status = Status.WAIVED
         new_graphs.append(replace(graph, status=status, measures=tuple(measures)))
     new_budgets = []

@@ -90,6 +90,7 @@ def _graph(graph: GraphResult) -> list[RenderableType]:
     rows = shown_measures(graph)
     if rows:
         parts.append(Padding(_measures(rows), (0, 0, 0, 2)))
+    parts += [_line(f"{row.title}: ", row.reason, STYLES[row.status]) for row in rows if row.reason]
     parts += [_line("", line) for line in kernel_lines(graph)]
     shown = command(graph) if graph.status is Status.REGRESSED else None
     if shown:
@@ -99,18 +100,16 @@ def _graph(graph: GraphResult) -> list[RenderableType]:
 
 def _measures(rows: list[MeasureResult]) -> Table:
     table = Table(box=box.SIMPLE, show_header=False, pad_edge=False, show_edge=False)
-    table.add_column(overflow="fold")
+    table.add_column(overflow="fold", min_width=max(len(word) for row in rows for word in row.title.split()))
     table.add_column(justify="right", no_wrap=True)
     table.add_column(justify="right", no_wrap=True)
     table.add_column(overflow="fold")
     for row in rows:
-        reason = f": {row.reason}" if row.reason else ""
-        status = "" if row.status is Status.UNCHANGED and not row.reason else f"{row.status.value}{reason}"
         table.add_row(
             row.title,
             f"{amount(row.unit, row.baseline)} → {amount(row.unit, row.current)}",
             change_words(row),
-            Text(plain(status), style=STYLES[row.status]),
+            Text("" if row.status is Status.UNCHANGED else row.status.value, style=STYLES[row.status]),
         )
     return table
 

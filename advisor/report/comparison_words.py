@@ -111,13 +111,13 @@ def _listed(names: list[str], limit: int = 3) -> str:
 def executions(graph: GraphResult) -> str:
     """How many executions of how many runs stand behind a graph's figures."""
 
-    def side(counts: tuple[int, ...]) -> str:
+    def side(counts: tuple[int, ...], unit: str) -> str:
         runs = f" in {len(counts)} runs" if len(counts) > 1 else ""
-        return f"{sum(counts):,}{runs}"
+        return f"{sum(counts):,}{unit}{runs}"
 
     if graph.source == "fusion" or not graph.instances[0]:
         return ""
-    return f"{side(graph.instances[0])} → {side(graph.instances[1])} executions"
+    return f"{side(graph.instances[0], ' executions')} → {side(graph.instances[1], '')}"
 
 
 def shown_measures(graph: GraphResult) -> list[MeasureResult]:
