@@ -143,7 +143,7 @@ def _ranges_of_executions(
     if pattern is not None:
         rows = rows[wanted[trace.ranges.name[rows]]]
         if not len(rows):
-            raise BadInput(f"--region: no NVTX range that launched work matches {pattern!r}")
+            raise BadInput(f"--region: no range that launched work matches {pattern!r}")
     else:
         allowed = np.array([not (LIBRARY_RANGES.match(n) or OPERATOR_RANGES.match(n)) for n in names], np.bool_)
         rows = rows[allowed[range_name[rows]]] if len(rows) else rows

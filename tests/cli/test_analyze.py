@@ -74,7 +74,7 @@ def test_a_window_of_time_counts_only_what_starts_in_it(advisor_command: Advisor
         (["--process", "nobody"], "no process nobody"),
         (["--from", "9000s"], "no work starts in this selection"),
         (["--region", "("], "no regular expression"),
-        (["--region", "no such range"], "no NVTX range"),
+        (["--region", "no such range"], "no range"),
         (["--threshold", "20"], "is no ratio"),
         (["--from", "soon"], "is no time"),
     ],

@@ -13,7 +13,7 @@ import numpy as np
 
 from advisor.errors import BadInput, CannotDecide
 from advisor.trace.readers.sqlite import Database
-from advisor.trace.trace import Calls, Device, Overheads, Ranges, Trace, WorkKind, Works, dense_codes
+from advisor.trace.trace import Calls, Device, Overheads, Ranges, Trace, WorkKind, Works, dense_codes, distinct_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -174,7 +174,7 @@ def _assemble(path: Path, database: Database, tables: Mapping[str, Table]) -> Tr
             kind=works["kind"].astype(np.uint8),
             process=process,
             device=device,
-            stream=_one_code(process.astype(np.int64), works["context"], works["stream"]),
+            stream=distinct_rows(process.astype(np.int64), works["context"], works["stream"])[1].astype(np.int64),
             correlation=works["correlation"],
             name=work_name,
             graph_node=works["graph_node"],
@@ -259,15 +259,6 @@ def _process_codes(
     return only, np.zeros(len(pid), np.int32), np.zeros(len(tids), np.int32)
 
 
-def _one_code(*columns: NDArray[np.int64]) -> NDArray[np.int64]:
-    """One number for each combination of values."""
-    code = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        distinct, index = dense_codes(column)
-        code = code * len(distinct) + index
-    return code
-
-
 def _names(database: Database, ids: NDArray[np.int64]) -> tuple[tuple[str, ...], NDArray[np.int32]]:
     """The strings behind ids of the table StringIds, and each row's index into them."""
     distinct, codes = dense_codes(ids)
@@ -304,12 +295,11 @@ def _devices(
     """The physical devices where the export maps (process, ordinal) to one; else each pair is a device of its own."""
     physical = _physical_devices(database)
     product = _product_names(database)
-    pair = _one_code(global_pid, ordinal)
-    _, first, code = np.unique(pair, return_index=True, return_inverse=True)
+    rows, code = distinct_rows(global_pid, ordinal)
     found: dict[tuple[int, int, bool], Device] = {}
     device_of_pair = []
     next_number = max([-1, *physical.values()]) + 1
-    for row in first:
+    for row in rows:
         pid, number = int(global_pid[row] >> 24) & 0xFFFFFF, int(ordinal[row])
         gpu = physical.get((pid, number))
         key = (gpu, 0, True) if gpu is not None else (number, pid, False)
@@ -320,7 +310,7 @@ def _devices(
             else:
                 found[key] = Device(gpu, number, True, 0, product.get(gpu, ""))
         device_of_pair.append([*found].index(key))
-    return tuple(found.values()), np.array(device_of_pair, np.int32)[code.reshape(-1)]
+    return tuple(found.values()), np.array(device_of_pair, np.int32)[code]
 
 
 def _physical_devices(database: Database) -> dict[tuple[int, int], int]:
@@ -359,29 +349,35 @@ def _range_names(
         return (), np.zeros(0, np.int32)
     registered, code = _names(database, ranges["text_id"])
     texts = list(registered)
-    domains = {}
     if "text" in database.tables()[table]:
-        rows = database.read_text(table, {"row": "rowid", "text": '"text"'}, where=f"{_IS_RANGE} AND text IS NOT NULL")
-        index = {text: place for place, text in enumerate(dict.fromkeys(rows["text"]), start=len(texts))}
+        own = database.read_text(table, {"row": "rowid", "text": '"text"'}, where=f"{_IS_RANGE} AND text IS NOT NULL")
+        index = {text: place for place, text in enumerate(dict.fromkeys(own["text"]), start=len(texts))}
         texts += index
-        own = {int(row): index[text] for row, text in zip(rows["row"], rows["text"], strict=True)}
-        code = np.array([own.get(row, by_id) for row, by_id in zip(ranges["row"].tolist(), code.tolist(), strict=True)])
-        domains = _domains(database, table)
-    pair = _one_code(ranges["domain"], code.astype(np.int64))
-    _, first, inverse = np.unique(pair, return_index=True, return_inverse=True)
+        places = np.array([index[text] for text in own["text"]], np.int32)
+        # Rows come in the order of their ids, here and there.
+        has_own = np.isin(ranges["row"], np.array(own["row"], np.int64))
+        code[has_own] = places[np.isin(np.array(own["row"], np.int64), ranges["row"])]
+    domains = _domains(database, table)
+    rows, name = distinct_rows(ranges["domain"], code.astype(np.int64))
     names = []
-    for row in first:
+    for row in rows:
         domain = domains.get(int(ranges["domain"][row]), "")
         names.append(f"{domain}:{texts[code[row]]}" if domain else texts[code[row]])
-    return tuple(names), inverse.astype(np.int32)
+    return tuple(names), name
 
 
 def _domains(database: Database, table: str) -> dict[int, str]:
-    if "domainId" not in database.tables()[table]:
+    present = database.tables()[table]
+    if "domainId" not in present:
         return {}
-    columns = {"id": '"domainId"', "name": '"text"'}
-    rows = database.read_text(table, columns, where=f"eventType = {DOMAIN_CREATE} AND text IS NOT NULL")
-    return {int(number): name for number, name in zip(rows["id"], rows["name"], strict=True)}
+    # Like a range's, a domain's name stands in the row itself or is registered.
+    registered = '(SELECT value FROM StringIds WHERE StringIds.id = "textId")'
+    choices = [expression for column, expression in (("text", '"text"'), ("textId", registered)) if column in present]
+    if "StringIds" not in database.tables():
+        choices = choices[:1]
+    columns = {"id": '"domainId"', "name": f"COALESCE({', '.join([*choices, chr(39) * 2])})"}
+    rows = database.read_text(table, columns, where=f"eventType = {DOMAIN_CREATE}")
+    return {int(number): name for number, name in zip(rows["id"], rows["name"], strict=True) if number and name}
 
 
 def _versions(database: Database) -> tuple[str | None, str | None]:
