@@ -9,6 +9,7 @@ report = advisor.fuse("model.onnx", output="fused.onnx")
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -30,11 +31,14 @@ _HOME = {
     "read_trace": "advisor.trace.readers",
 }
 
+# The function `fuse` has the name of the subpackage that it lives in. Imported here (it is empty), the subpackage does
+# not take the function's place later, when a module in it is imported.
+import_module("advisor.fuse")
+globals().pop("fuse", None)
+
 
 def __getattr__(name: str) -> Any:
     # Loaded at first use: reading a trace needs no ONNX Runtime, and `advisor --help` needs neither.
     if name not in _HOME:
         raise AttributeError(f"module 'advisor' has no attribute {name!r}")
-    from importlib import import_module
-
     return getattr(import_module(_HOME[name]), name)

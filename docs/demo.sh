@@ -7,7 +7,7 @@ mkdir -p demo
 echo "\$ advisor analyze sample_traces/launch_bound_decode.sqlite --json demo/analysis.json"
 advisor analyze sample_traces/launch_bound_decode.sqlite --top 5 --json demo/analysis.json
 
-echo "\$ advisor fuse ch_ppocr_mobile_v2.0_cls_infer.onnx -o demo/fused.onnx --json demo/fusion.json"
-advisor fuse "$models/ch_ppocr_mobile_v2.0_cls_infer.onnx" -o demo/fused.onnx --json demo/fusion.json
+echo "\$ advisor fuse ch_ppocr_mobile_v2.0_cls_infer.onnx --dim x:2=48 --dim x:3=192 -o demo/fused.onnx --json demo/fusion.json"
+advisor fuse "$models/ch_ppocr_mobile_v2.0_cls_infer.onnx" --dim x:2=48 --dim x:3=192 -o demo/fused.onnx --json demo/fusion.json
 
 echo "Reports: demo/analysis.json, demo/fusion.json; the fused model: demo/fused.onnx"
