@@ -5,6 +5,8 @@ import advisor
 trace = advisor.read_trace("trace.sqlite")
 analysis = advisor.analyze(trace)
 report = advisor.fuse("model.onnx", output="fused.onnx")
+comparison = advisor.compare_models("model.onnx", "fused.onnx")
+profile = advisor.profile("model.onnx")
 """
 
 from __future__ import annotations
@@ -13,21 +15,38 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from advisor.fuse.compare import ModelComparison, compare_models
     from advisor.fuse.result import FusionReport
     from advisor.fuse.search import fuse
+    from advisor.measure.profile import ModelProfile, profile
     from advisor.trace.analysis import Analysis
     from advisor.trace.analyze import analyze
     from advisor.trace.readers import read_trace
     from advisor.trace.trace import Trace
 
-__all__ = ["Analysis", "FusionReport", "Trace", "analyze", "fuse", "read_trace"]
+__all__ = [
+    "Analysis",
+    "FusionReport",
+    "ModelComparison",
+    "ModelProfile",
+    "Trace",
+    "analyze",
+    "compare_models",
+    "fuse",
+    "profile",
+    "read_trace",
+]
 
 _HOME = {
     "Analysis": "advisor.trace.analysis",
     "FusionReport": "advisor.fuse.result",
+    "ModelComparison": "advisor.fuse.compare",
+    "ModelProfile": "advisor.measure.profile",
     "Trace": "advisor.trace.trace",
     "analyze": "advisor.trace.analyze",
+    "compare_models": "advisor.fuse.compare",
     "fuse": "advisor.fuse.search",
+    "profile": "advisor.measure.profile",
     "read_trace": "advisor.trace.readers",
 }
 

@@ -23,6 +23,8 @@ __all__ = ["render_profile"]
 BAR_WIDTH = 8
 NARROW = 76
 """In fewer columns the less important figures are left out."""
+BESIDE, LEAST = 46, 16
+"""Columns that the figures beside a node's name take, and what is left to the name at least."""
 
 
 def render_profile(profile: ModelProfile, *, top: int, width: int) -> RenderableType:
@@ -41,7 +43,7 @@ def render_profile(profile: ModelProfile, *, top: int, width: int) -> Renderable
         parts.append(Text(f"- {fact.subject}: {plain(fact.detail)}{advice}", style="yellow"))
     parts.append(_classes(profile, narrow=width < NARROW))
     if profile.nodes:
-        parts.append(_nodes(profile, top, narrow=width < NARROW))
+        parts.append(_nodes(profile, top, width))
     else:
         from advisor.report.analysis_text import render_analysis
 
@@ -102,7 +104,8 @@ def _classes(profile: ModelProfile, *, narrow: bool) -> Table:
     return table
 
 
-def _nodes(profile: ModelProfile, top: int, *, narrow: bool) -> Table:
+def _nodes(profile: ModelProfile, top: int, width: int) -> Table:
+    narrow = width < NARROW
     rest = len(profile.nodes) - top
     table = _table("By node" + (f" ({rest:,} more)" if rest > 0 else ""))
     table.add_column("node")
@@ -111,6 +114,14 @@ def _nodes(profile: ModelProfile, top: int, *, narrow: bool) -> Table:
         table.add_column(heading, justify="right", no_wrap=True)
     for row in profile.nodes[:top]:
         figures = [_count(row.count), duration(row.time_ns), percent(row.share)]
-        names = [Text(plain(name), no_wrap=True, overflow="ellipsis") for name in (row.name or "-", row.op_type)]
+        names = [
+            Text(name, no_wrap=True, overflow="ellipsis")
+            for name in (_end(plain(row.name or "-"), max(width - BESIDE, LEAST)), plain(row.op_type))
+        ]
         table.add_row(*names, *(figures[1:] if narrow else figures))
     return table
+
+
+def _end(name: str, most: int) -> str:
+    """The end of a long name, which is what tells the nodes of one model apart."""
+    return name if len(name) <= most else f"\N{HORIZONTAL ELLIPSIS}{name[1 - most :]}"

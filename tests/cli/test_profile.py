@@ -12,6 +12,7 @@ import shutil
 import sqlite3
 import sys
 from importlib.resources import files
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -85,7 +86,7 @@ def test_the_ratio_is_gaps_over_gaps_and_kernel_time_of_a_run(model: Path, tmp_p
             if event["name"].endswith("_kernel_time") and run["ts"] <= event["ts"] <= run["ts"] + run["dur"]
         ]
         nodes.sort()
-        gaps = sum(start - end for (_, end), (start, _) in zip(nodes, nodes[1:], strict=False))
+        gaps = sum(start - end for (_, end), (start, _) in pairwise(nodes))
         ratios.append(gaps / (gaps + sum(end - start for start, end in nodes)))
     assert len(ratios) == result.run.instances == 20
     # The first run that counts is the first that the analysis sees, and so it is a warm-up to it.
