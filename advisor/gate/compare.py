@@ -43,6 +43,9 @@ SHARE = 0.80
 HIDDEN = 0.10
 """Of the busy time, so much may lie inside CUDA graphs recorded as a whole."""
 
+ENOUGH_RUNS = 3
+ASSUMED = "too few runs to know how much they drift: before you trust a red time, record three runs or more a side"
+
 _ORDER = (
     Status.REGRESSED,
     Status.UNDECIDED,
@@ -100,6 +103,9 @@ def compare(
     undecided += [("", f"{key}: no graph to hold it against") for key in policy.budgets if not _held(key, budgets)]
     outside = [run for run in new if run.work and run.outside_graphs > run.work / 2]
     notes += [f"{run.name}: most of its work lies outside of the graphs compared" for run in outside]
+    if 0 < len(before) < ENOUGH_RUNS or len(after) < ENOUGH_RUNS:
+        tested = [row for graph in graphs for row in graph.regressions if row.basis == "distribution"]
+        notes += [ASSUMED] if tested and before else []
     graphs, budgets, waived = _waive(graphs, budgets, policy, today or datetime.now(tz=UTC).date())
     return Comparison(
         graphs=tuple(sorted(graphs, key=lambda graph: _ORDER.index(graph.status))),
@@ -336,8 +342,8 @@ def _decide(cases: Sequence[_Case], rows: list[list[MeasureResult]], policy: Pol
     for case in cases:
         trial, level = case.trial, policy.of_graph(pairs[case.graph].name).level
         up, down = adjusted.get(id(case), (1.0, 1.0))
-        risen = trial.change >= case.required and trial.low > 0 and up <= level
-        fallen = -trial.change >= case.required and trial.high < 0 and down <= level
+        risen = min(trial.change, trial.mean_change) >= case.required and trial.low > 0 and up <= level
+        fallen = max(trial.change, trial.mean_change) <= -case.required and trial.high < 0 and down <= level
         by_kernels = _by_kernels(busy[case.graph]) if case.measure.idle else 0.0
         status, reason = Status.UNCHANGED, ""
         if risen:

@@ -55,6 +55,9 @@ class Trial:
     """What drift between runs may do to the difference."""
     error: float
     """The standard error that drift gives to the difference."""
+    mean_change: float
+    """The difference of the sides' means over runs: what the drift is held against. One odd run moves it and not the
+    median; where runs fall into two groups, the median jumps and it does not."""
     p_more: float
     """Of the rank test: that current is larger only by chance."""
     p_less: float
@@ -94,6 +97,7 @@ def try_measure(
     if paired:
         differences = np.array([b - a for a, b in zip(old, new, strict=True)])
         change, degrees, share = float(np.median(differences)), len(differences) - 1, 1 / len(differences)
+        mean_change = float(differences.mean())
         squares = float(np.sum((differences - differences.mean()) ** 2))
         assumed, sampling = 2 * assumed, 2 * sampling
     else:
@@ -102,6 +106,7 @@ def try_measure(
             len(old) + len(new) - 2,
             1 / len(old) + 1 / len(new),
         )
+        mean_change = float(new.mean() - old.mean())
         squares = float(np.sum((old - old.mean()) ** 2) + np.sum((new - new.mean()) ** 2))
     between = _drift(max(0.0, squares - degrees * sampling), degrees, assumed)
 
@@ -114,6 +119,7 @@ def try_measure(
         high=change + half,
         drift=t_quantile(DRIFT_TAIL, freedom) * math.sqrt(share * between),
         error=math.sqrt(share * between),
+        mean_change=mean_change,
         p_more=_rank_test(before, after, paired),
         p_less=_rank_test(after, before, paired),
     )

@@ -212,6 +212,24 @@ def test_drift_between_runs_is_measured_once_there_are_several() -> None:
     assert row.required > 0.053 * row.baseline
 
 
+def test_too_few_runs_are_told_where_a_time_is_red() -> None:
+    slower = recording(loop(step(host_ns=6_500)))
+    assert any("three runs or more" in note for note in compare([BASE], [slower]).notes)
+    assert not any("three runs or more" in note for note in compare([BASE] * 3, [slower] * 3).notes)
+    # A count is certain, however few the runs.
+    assert not any("three runs or more" in note for note in against_base(Synchronize()).notes)
+
+
+def test_runs_of_two_speeds_are_no_regression() -> None:
+    def runs(*paces: int) -> list[Recording]:
+        return [recording(loop(step(host_ns=ns)), NOISY, seed) for seed, ns in enumerate(paces)]
+
+    fast, slow = 5_000, 7_000
+    mostly_fast, mostly_slow = runs(fast, slow, fast, fast, slow), runs(slow, fast, slow, fast, slow)
+    assert compare(mostly_fast, mostly_slow).verdict is Verdict.PASS
+    assert compare(runs(*[fast] * 5), runs(*[slow] * 5)).verdict is Verdict.FAIL
+
+
 def test_runs_that_alternate_are_compared_in_pairs() -> None:
     # Each pair was recorded at another pace of the machine, by up to 30 %.
     paces = (1.0, 1.3, 0.8, 1.15, 0.9)
