@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from advisor.fuse.pattern import Match, Pattern
     from advisor.fuse.rule import Family, Rule
 
-__all__ = ["Site", "rewrite"]
+__all__ = ["Site", "label", "rewrite"]
 
 PASSIVE = frozenset({"Cast", "Constant", "Identity"})
 """Operators that are taken out with the last node that needed them."""
@@ -201,6 +201,18 @@ def _inline_functions(model: ir.Model) -> None:
         InlinePass(criteria=same_opsets)(model)
 
 
+def label(node: ir.Node, names: Counter[str]) -> str:
+    """How reports name NODE: readable and its own even where the model gives no name, or one to several nodes.
+
+    Args:
+        node: The node.
+        names: How many nodes of the model have each name.
+    """
+    if node.name and names[node.name] == 1:
+        return node.name
+    return f"{node.name or node.op_type} → {next((value.name for value in node.outputs if value.name), '?')}"
+
+
 @dataclass
 class _Writer:
     """Puts new nodes into the model under names that nothing else has.
@@ -227,9 +239,7 @@ class _Writer:
 
     def name_of(self, node: ir.Node) -> str:
         """The name of NODE for reports; readable and its own even where the model gives none."""
-        if node.name and self.nodes[node.name] == 1:
-            return node.name
-        return f"{node.name or node.op_type} → {next((value.name for value in node.outputs if value.name), '?')}"
+        return label(node, self.nodes)
 
     def replace(self, match: Match, new: New) -> None:
         """Put NEW in the place of MATCH's nodes; its output takes over the name, type and users of theirs."""

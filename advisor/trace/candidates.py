@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from advisor.trace.chains import RANDOM, chain_hashes
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -65,9 +63,7 @@ def find_candidates(
     run = chains.run[kept]
     graph = runs.graph[run]
     _, shown, kind = np.unique(
-        chain_hashes(chains, trace.works.name[chains.rows])[kept] + graph.astype(np.uint64) * RANDOM,
-        return_index=True,
-        return_inverse=True,
+        _hashes(trace, chains)[kept] + graph.astype(np.uint64) * _RANDOM, return_index=True, return_inverse=True
     )
     columns = (np.ones(len(kept), np.int64), chains.low[kept], chains.high[kept])
     per_run = np.bincount(runs.graph[runs.measured], minlength=len(graphs))
@@ -94,6 +90,19 @@ def find_candidates(
             )
         )
     return tuple(found)
+
+
+_RANDOM = np.uint64(0x9E3779B97F4A7C15)
+
+
+def _hashes(trace: Trace, chains: Chains) -> NDArray[np.uint64]:
+    """Shape (chains,): a hash of each chain's kernel names, in order, modulo 2**64."""
+    first, sizes = chains.first[:-1], np.diff(chains.first)
+    generator = np.random.default_rng(0)
+    of_name = generator.integers(0, 2**63, len(trace.work_names), np.uint64) * np.uint64(2) + np.uint64(1)
+    powers = np.multiply.accumulate(np.full(int(sizes.max()), _RANDOM))
+    place = np.arange(len(chains.rows)) - np.repeat(first, sizes)
+    return np.add.reduceat(of_name[trace.works.name[chains.rows]] * powers[place], first)
 
 
 def medians_per_run(

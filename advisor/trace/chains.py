@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from advisor.trace.figures import Evidence
     from advisor.trace.trace import Trace
 
-__all__ = ["MAY_FOLLOW", "PRODUCTS", "Chains", "chain_hashes", "chains_of", "find_chains"]
+__all__ = ["MAY_FOLLOW", "PRODUCTS", "Chains", "chains_of", "find_chains"]
 
 _FOLDS = ("reduction", "norm", "softmax")
 
@@ -110,18 +110,6 @@ def chains_of(classes: Sequence[str]) -> list[range]:
     return [range(*pair) for pair in pairwise(bounds) if pair[1] - pair[0] > 1]
 
 
-def chain_hashes(chains: Chains, values: NDArray[np.integer[Any]]) -> NDArray[np.uint64]:
-    """Shape (chains,): a hash of each chain's VALUES, shape (kernels in chains,) and not negative, modulo 2**64."""
-    first, sizes = chains.first[:-1], np.diff(chains.first)
-    generator = np.random.default_rng(0)
-    of_value = generator.integers(0, 2**63, int(values.max()) + 1, np.uint64) * np.uint64(2) + np.uint64(1)
-    powers = np.multiply.accumulate(np.full(int(sizes.max()), RANDOM))
-    place = np.arange(len(chains.rows)) - np.repeat(first, sizes)
-    hashes: NDArray[np.uint64] = np.add.reduceat(of_value[values] * powers[place], first)
-    return hashes
-
-
-RANDOM = np.uint64(0x9E3779B97F4A7C15)
 _CODE = {name: code for code, name in enumerate(OP_CLASSES)}
 _MERGES = np.zeros((len(_CODE), len(_CODE)), np.bool_)
 for _before, _after in MAY_FOLLOW.items():
