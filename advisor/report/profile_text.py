@@ -23,7 +23,7 @@ __all__ = ["render_profile"]
 BAR_WIDTH = 8
 NARROW = 76
 """In fewer columns the less important figures are left out."""
-BESIDE, LEAST = 46, 16
+BESIDE, BESIDE_NARROW, LEAST = 46, 38, 16
 """Columns that the figures beside a node's name take, and what is left to the name at least."""
 
 
@@ -106,6 +106,7 @@ def _classes(profile: ModelProfile, *, narrow: bool) -> Table:
 
 def _nodes(profile: ModelProfile, top: int, width: int) -> Table:
     narrow = width < NARROW
+    most = max(width - (BESIDE_NARROW if narrow else BESIDE), LEAST)
     rest = len(profile.nodes) - top
     table = _table("By node" + (f" ({rest:,} more)" if rest > 0 else ""))
     table.add_column("node")
@@ -116,7 +117,7 @@ def _nodes(profile: ModelProfile, top: int, width: int) -> Table:
         figures = [_count(row.count), duration(row.time_ns), percent(row.share)]
         names = [
             Text(name, no_wrap=True, overflow="ellipsis")
-            for name in (_end(plain(row.name or "-"), max(width - BESIDE, LEAST)), plain(row.op_type))
+            for name in (_end(plain(row.name or "-"), most), plain(row.op_type))
         ]
         table.add_row(*names, *(figures[1:] if narrow else figures))
     return table

@@ -127,7 +127,7 @@ def test_nodes_of_a_loop_count_each_time(shared: Path, advisor: Command) -> None
 def test_hostile_names_and_a_narrow_terminal(advisor: Command, tmp_path: Path) -> None:
     subject = proto(TEXT, w=np.full((256, 256), 0.01, np.float32))
     for number, node in enumerate(subject.graph.node):
-        node.name = f"evil\x1b[2J\n[red]{number}{'long' * 30}\u202e"
+        node.name = f"{'long' * 30}evil\x1b[2J\n[red]{number}\u202e"
     path = tmp_path / "hostile.onnx"
     onnx.save(subject, path)
     result = advisor("profile", path, *SHORT, "--level", "off", columns=60)
