@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import onnx_ir as ir
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from advisor.fuse.pattern import Match
     from advisor.fuse.scope import Dims
@@ -20,6 +20,7 @@ __all__ = [
     "first",
     "kept_values",
     "label",
+    "lost_outputs",
     "not_of_types",
     "old_operators",
     "overridable_constants",
@@ -52,10 +53,8 @@ def old_operators(match: Match) -> str | None:
 def kept_values(match: Match) -> str | None:
     """A value inside of the match that something outside needs: it must not be fused away."""
     inside = set(match.nodes)
-    for node in match.nodes:
+    for node in match.nodes[1:]:
         for value in node.outputs:
-            if value is match.output:
-                continue
             if value.is_graph_output():
                 return f"the intermediate value '{value.name}' is an output of its graph"
             for user, _ in value.uses():
@@ -64,6 +63,15 @@ def kept_values(match: Match) -> str | None:
                 if user.graph is not match.scope.graph:
                     return f"the intermediate value '{value.name}' is captured by a body that holds {label(user)}"
                 return f"the intermediate value '{value.name}' is also used by {label(user)}"
+    return None
+
+
+def lost_outputs(match: Match, results: Sequence[object | None]) -> str | None:
+    """An output of the last node that something needs and that RESULTS, one for each output, does not give."""
+    for index, value in enumerate(match.nodes[0].outputs):
+        given = index < len(results) and results[index] is not None
+        if not given and (value.uses() or value.is_graph_output()):
+            return f"{label(match.nodes[0])} also computes '{value.name}', which would be lost"
     return None
 
 

@@ -85,14 +85,17 @@ def save(model: ir.Model, path: Path) -> tuple[Path, ...]:
     for target in (path, data):
         if target.resolve() in sources:
             raise BadInput(f"{target} belongs to the model that was read: write to another file")
-    if not external and _bytes(model) <= INLINE_LIMIT:
-        with staged(path) as part:
-            part.write_bytes(ir.to_proto(model).SerializeToString())
-        return (path,)
-    # The data file is moved into place first: the model then never points at weights that are not there.
-    with staged(path) as part, staged(data) as data_part:
-        written = _with_external_weights(model, data_part, data.name)
-        part.write_bytes(ir.to_proto(written).SerializeToString())
+    try:
+        if not external and _bytes(model) <= INLINE_LIMIT:
+            with staged(path) as part:
+                part.write_bytes(ir.to_proto(model).SerializeToString())
+            return (path,)
+        # The data file is moved into place first: the model then never points at weights that are not there.
+        with staged(path) as part, staged(data) as data_part:
+            written = _with_external_weights(model, data_part, data.name)
+            part.write_bytes(ir.to_proto(written).SerializeToString())
+    except OSError as error:
+        raise BadInput(f"cannot write {path}: {error.strerror or error}") from None
     return path, data
 
 

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from advisor.fuse.pattern import Match, Pattern
     from advisor.fuse.rule import Family, Rule
 
+Status = Literal["applied", "illegal", "unsupported"]
+
 __all__ = ["Site", "label", "rewrite"]
 
 PASSIVE = frozenset({"Cast", "Constant", "Identity"})
@@ -51,7 +53,7 @@ class Site:
     family: Family
     nodes: tuple[str, ...]
     value: str
-    status: Literal["applied", "illegal", "unsupported"]
+    status: Status
     reason: str
 
 
@@ -108,28 +110,31 @@ def _apply(rule: Rule, patterns: list[Pattern], node: ir.Node, scope: Scope, wri
             continue
         names = tuple(writer.name_of(node) for node in _in_order(match))
         value = match.output.name or ""
-        if isinstance(outcome, New):
+        if isinstance(outcome, tuple):
             writer.replace(match, outcome)
-            return Site(rule.id, rule.family, names, value, "applied", "")
+            return Site(rule.id, rule.family, names, value, status, "")
         refused = refused or Site(rule.id, rule.family, names, value, status, outcome)
     return refused
 
 
-def _judge(rule: Rule, match: Match) -> tuple[Literal["illegal", "unsupported"], New | str | None]:
-    """What to write in the place of MATCH, or why not; None if nothing would be gained."""
+def _judge(rule: Rule, match: Match) -> tuple[Status, tuple[New | None, ...] | str | None]:
+    """What to write in the place of MATCH, by output, or why not; None if it is there already."""
     if (reason := legality.old_operators(match)) is not None:
         return "unsupported", reason
     reason = legality.first(legality.kept_values(match), legality.overridable_constants(match), rule.check(match))
     if reason is not None:
         return "illegal", reason
     present = Counter(node.op_type for node in match.nodes)
-    for new in rule.rewrite(match):
-        nodes = list(_nodes(new))
+    for replacement in rule.rewrite(match):
+        results = (replacement,) if isinstance(replacement, New) else tuple(replacement)
+        if (reason := legality.lost_outputs(match, results)) is not None:
+            return "illegal", reason
+        nodes = list(dict.fromkeys(node for result in results if result is not None for node in _nodes(result)))
         if Counter(node.op_type for node in nodes) == present:
-            return "illegal", None
+            return "applied", None
         reason = legality.first(*(_missing(node, match.scope) for node in nodes))
         if reason is None:
-            return "illegal", new
+            return "applied", results
     return "unsupported", reason
 
 
@@ -241,21 +246,26 @@ class _Writer:
         """The name of NODE for reports; readable and its own even where the model gives none."""
         return label(node, self.nodes)
 
-    def replace(self, match: Match, new: New) -> None:
-        """Put NEW in the place of MATCH's nodes; its output takes over the name, type and users of theirs."""
-        old, name = match.output, match.output.name
-        output = self._write(new, match, {})
-        output.type, output.shape, output.doc_string = old.type, old.shape, old.doc_string
-        output.metadata_props.update(old.metadata_props)
-        self.facts[output] = self.facts[old]
-        old.replace_all_uses_with(output, replace_graph_outputs=True)
-        old.name, output.name = None, name
-        self._remove(match.nodes[0], frozenset(match.nodes))
+    def replace(self, match: Match, results: tuple[New | None, ...]) -> None:
+        """Put RESULTS in the place of MATCH's nodes; each takes over the name, type and users of its output."""
+        root = match.nodes[0]
+        written: dict[New, ir.Value] = {}
+        outputs = [None if result is None else self._write(result, match, written) for result in results]
+        for old, output in zip(root.outputs, outputs, strict=False):
+            if output is None or not old.name:
+                continue
+            name = old.name
+            output.type, output.shape, output.doc_string = old.type, old.shape, old.doc_string
+            output.metadata_props.update(old.metadata_props)
+            self.facts[output] = self.facts[old]
+            old.replace_all_uses_with(output, replace_graph_outputs=True)
+            old.name, output.name = None, name
+        self._remove(root, frozenset(match.nodes))
 
-    def _write(self, new: New, match: Match, written: dict[int, ir.Value]) -> ir.Value:
+    def _write(self, new: New, match: Match, written: dict[New, ir.Value]) -> ir.Value:
         """Insert the node NEW, and those that it needs, before the root of MATCH, and return its output."""
-        if id(new) in written:
-            return written[id(new)]
+        if new in written:
+            return written[new]
         inputs: list[ir.Value | None] = []
         for source in new.inputs:
             if isinstance(source, New):
@@ -275,7 +285,7 @@ class _Writer:
         self.facts[output] = Known(dtype, None)
         match.scope.graph.insert_before(root, node)
         self._import(new)
-        written[id(new)] = output
+        written[new] = output
         return output
 
     def _import(self, new: New) -> None:

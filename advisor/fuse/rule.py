@@ -45,6 +45,7 @@ class Rule:
         patterns: What to look for, the largest first.
         check: None where the fusion is legal, else the reason why not, for people to read. Changes nothing.
         rewrite: What may stand in the match's place, best first; the first that ONNX Runtime has kernels for is taken.
+            A tuple where the last node has several outputs, one for each of them that may be used.
             Changes nothing and cannot fail: whatever could go wrong is in CHECK.
         where: What belongs to the pattern but cannot be seen looking backwards, such as who uses the result.
     """
@@ -54,5 +55,5 @@ class Rule:
     description: str
     patterns: tuple[Pattern, ...]
     check: Callable[[Match], str | None]
-    rewrite: Callable[[Match], Iterable[New]]
+    rewrite: Callable[[Match], Iterable[New | tuple[New | None, ...]]]
     where: Callable[[Match], bool] = lambda _: True

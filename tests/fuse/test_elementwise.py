@@ -184,6 +184,20 @@ def test_zero_elements() -> None:
         fuse(f"(float[n, 16] x) => (float[n, 16] y) <{constants}> {{ {body} }}", dynamic=0)
 
 
+def test_between_dequantised_and_quantised_the_parts_run_quantised() -> None:
+    text = """(float[4, 16] a) => (float[4, 16] b) <float scale = {0.05}, uint8 zero = {128}> {
+        q = QuantizeLinear(a, scale, zero)
+        x = DequantizeLinear(q, scale, zero)
+        s = Sigmoid(x)
+        y = Mul(x, s)
+        r = QuantizeLinear(y, scale, zero)
+        b = DequantizeLinear(r, scale, zero)
+    }"""
+    found, sites = fuse(text, optimisation=NOT_BY_THE_RUNTIME)  # which rounds differently
+    assert "QuickGelu" not in found
+    assert sites[0].reason == "it lies between DequantizeLinear and QuantizeLinear: its parts run quantised"
+
+
 def test_one_rule_at_a_time_leaves_the_others_alone() -> None:
     body = f"{ERF['torch'].replace('y =', 'z =')} s = Sigmoid(z) y = Mul(z, s)"
     before = model(f"(float[2, 16] x) => (float[2, 16] y) <{ERF_CONSTANTS}> {{ {body} }}")

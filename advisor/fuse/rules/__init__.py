@@ -12,6 +12,7 @@ from advisor.fuse.rules.layer_norm import LAYER_NORM
 from advisor.fuse.rules.residual_sum import RESIDUAL_SUM
 from advisor.fuse.rules.rms_norm import RMS_NORM
 from advisor.fuse.rules.silu import SILU
+from advisor.fuse.rules.skip_norm import SKIP_NORM
 
 if TYPE_CHECKING:
     from advisor.fuse.rule import Rule
@@ -28,4 +29,5 @@ RULES: tuple[Rule, ...] = (
     SILU,
     GEMM_BIAS,
     RESIDUAL_SUM,
+    SKIP_NORM,
 )
