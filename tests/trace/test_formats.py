@@ -6,6 +6,7 @@ import gzip
 import json
 import os
 import shutil
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -192,3 +193,13 @@ def test_the_command_reads_every_format(advisor_command: Advisor, tmp_path: Path
         result = advisor_command("analyze", tmp_path / name, "--json", "-")
         assert result.returncode == 0, result.stderr
         assert json.loads(result.stdout)["source"]["kind"] == kind
+
+
+def test_times_that_no_recording_has_are_refused(samples: Path, tmp_path: Path) -> None:
+    trace = shutil.copy(samples / "launch_bound_decode.sqlite", tmp_path / "damaged.sqlite")
+    connection = sqlite3.connect(trace)
+    connection.execute('UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET "end" = 9223372036854775807 WHERE rowid = 3')
+    connection.commit()
+    connection.close()
+    with pytest.raises(BadInput, match="days apart, so it is damaged"):
+        advisor.read_trace(trace)

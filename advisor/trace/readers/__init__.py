@@ -53,6 +53,9 @@ NSYS_FILES = (
 )
 TABLE_SUFFIXES = frozenset({".parquet", ".arrow", ".arrows", ".feather"})
 HEAD_BYTES = 1 << 16
+LONGEST_DAYS = 10
+LONGEST_NS = LONGEST_DAYS * 86_400 * 10**9
+"""Far longer than any profile. Sums stay exact in float64, and 5,000 threads fit one after the other on one axis."""
 BLANKS = b"\xef\xbb\xbf \t\r\n"
 
 
@@ -71,8 +74,24 @@ def read_trace(path: str | Path, progress: Callable[[str], None] | None = None) 
     head = _first_bytes(path)
     for trace_format in FORMATS:
         if trace_format.recognise(head):
-            return trace_format.read(path, progress)
+            trace = trace_format.read(path, progress)
+            _check_times(trace)
+            return trace
     raise BadInput(f"{path} is {_description(path, head)}")
+
+
+def _check_times(trace: Trace) -> None:
+    """Refuse times that no recording has: sums of them would no longer be exact.
+
+    Raises:
+        BadInput: They lie too far apart.
+    """
+    columns = [rows for rows in (trace.works, trace.calls, trace.ranges, trace.overheads) if len(rows)]
+    first = min(int(rows.start.min()) for rows in columns)
+    last = max(int(rows.end.max()) for rows in columns)
+    if last - first > LONGEST_NS:
+        days = (last - first) / LONGEST_NS * LONGEST_DAYS
+        raise BadInput(f"{trace.path}: its times lie {days:,.0f} days apart, so it is damaged: {EXPORT}")
 
 
 def _first_bytes(path: Path) -> bytes:

@@ -373,8 +373,8 @@ def _domains(database: Database, table: str) -> dict[int, str]:
     # Like a range's, a domain's name stands in the row itself or is registered.
     registered = '(SELECT value FROM StringIds WHERE StringIds.id = "textId")'
     choices = [expression for column, expression in (("text", '"text"'), ("textId", registered)) if column in present]
-    if "StringIds" not in database.tables():
-        choices = choices[:1]
+    if not {"id", "value"} <= database.tables().get("StringIds", frozenset()):
+        choices = [expression for expression in choices if expression != registered]
     columns = {"id": '"domainId"', "name": f"COALESCE({', '.join([*choices, chr(39) * 2])})"}
     rows = database.read_text(table, columns, where=f"eventType = {DOMAIN_CREATE}")
     return {int(number): name for number, name in zip(rows["id"], rows["name"], strict=True) if number and name}
