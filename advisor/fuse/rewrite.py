@@ -312,19 +312,24 @@ class _Writer:
         self.facts[value] = Known(tensor.dtype, array.shape)
         return value
 
-    def _remove(self, node: ir.Node, fused: frozenset[ir.Node]) -> None:
-        """Take out NODE if nothing needs it any more, and then what only it needed: fused nodes, constants, casts."""
-        if node.graph is None or any(value.uses() or value.is_graph_output() for value in node.outputs):
-            return
-        inputs = [value for value in node.inputs if value is not None]
-        node.graph.remove(node, safe=True)
-        for value in inputs:
-            producer = value.producer()
-            if producer is not None and (producer in fused or (producer.op_type in PASSIVE and not producer.domain)):
-                self._remove(producer, fused)
-            elif value.is_initializer() and not (value.uses() or value.is_graph_input() or value.is_graph_output()):
-                assert value.graph is not None, "an initialiser belongs to a graph"
-                del value.graph.initializers[value.name or ""]
+    def _remove(self, root: ir.Node, fused: frozenset[ir.Node]) -> None:
+        """Take out ROOT and then what only it needed: the other fused nodes, constants, casts."""
+        unneeded = [root]
+        while unneeded:
+            node = unneeded.pop()
+            if node.graph is None or any(value.uses() or value.is_graph_output() for value in node.outputs):
+                continue
+            inputs = [value for value in node.inputs if value is not None]
+            node.graph.remove(node, safe=True)
+            for value in inputs:
+                producer = value.producer()
+                if producer is not None and (
+                    producer in fused or (producer.op_type in PASSIVE and not producer.domain)
+                ):
+                    unneeded.append(producer)
+                elif value.is_initializer() and not (value.uses() or value.is_graph_input() or value.is_graph_output()):
+                    assert value.graph is not None, "an initialiser belongs to a graph"
+                    del value.graph.initializers[value.name or ""]
 
     @staticmethod
     def _unique(name: str, taken: set[str] | Counter[str]) -> str:
