@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from advisor.measure.inputs import Inputs
     from advisor.measure.session import Feed
 
-__all__ = ["Bench", "arithmetic"]
+__all__ = ["Bench", "arithmetic", "described"]
 
 
 class Bench:
@@ -64,7 +64,7 @@ class Bench:
         try:
             self.reference: Reference = record(unoptimised, inputs, arithmetic=arithmetic(original))
         except NotRunnable as error:
-            raise BadInput(f"{path} does not run on {_described(inputs)}: {error}") from None
+            raise BadInput(f"{path} does not run on {described(inputs)}: {error}") from None
         self.elsewhere = nodes_elsewhere(optimised)
         self.runtime: Verification = verify_runtime(self.reference, optimised)
         self._runs = [runner(session, self.feed) for session in racing]
@@ -131,7 +131,7 @@ def arithmetic(model: ir.Model) -> str | None:
     return "float16" if ir.DataType.FLOAT16 in dtypes else None
 
 
-def _described(inputs: Inputs) -> str:
+def described(inputs: Inputs) -> str:
     """What was tried, and what to give instead."""
     shapes = ", ".join(f"{name} {list(array.shape)}" for name, array in inputs.sets[0].feed.items())
     if inputs.sets[0].name == "given":

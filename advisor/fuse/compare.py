@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from advisor.errors import BadInput, CannotDecide
-from advisor.fuse.bench import arithmetic
+from advisor.fuse.bench import arithmetic, described
 from advisor.fuse.departure import Departure, Pair, bisect_departure, first_departure
 from advisor.fuse.model import count_nodes, load, opset, runnable
 from advisor.fuse.result import ModelFile
@@ -168,7 +168,8 @@ def compare_models(
     open_here = partial(_open, provider=provider_of(session), threads=threads, pinned=True)
     other = _try(path_b, partial(open_here, model_b, levels[0]))
     interface = tuple(_interface(signature(session), signature(other)))
-    reference = _try(path_a, partial(record, session, made, arithmetic=arithmetic(model_a)))
+    recording = partial(record, session, made, arithmetic=arithmetic(model_a))
+    reference = _try(path_a, recording, where=f"on {described(made)}")
     elsewhere = nodes_elsewhere(session)
     del session, other  # memory for those to come
 
@@ -226,12 +227,12 @@ def _open(
     return session
 
 
-def _try(path: Path, action: Callable[[], Result]) -> Result:
+def _try(path: Path, action: Callable[[], Result], *, where: str = "here") -> Result:
     """What ACTION returns; a model that does not run here leaves nothing to compare."""
     try:
         return action()
     except NotRunnable as error:
-        raise CannotDecide(f"ONNX Runtime does not run {path} here: {error}") from None
+        raise CannotDecide(f"ONNX Runtime does not run {path} {where}: {error}") from None
 
 
 def _interface(a: Signature, b: Signature) -> Iterator[str]:

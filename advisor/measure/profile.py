@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from advisor.errors import BadInput, CannotDecide
+from advisor.fuse.bench import described
 from advisor.fuse.model import count_nodes, load, opset, runnable
 from advisor.fuse.result import ModelFile
 from advisor.measure.inputs import generate_inputs, read_inputs
@@ -45,6 +46,7 @@ if TYPE_CHECKING:
     import onnx_ir as ir
     import onnxruntime as ort  # type: ignore[import-untyped]
 
+    from advisor.measure.inputs import Inputs
     from advisor.measure.session import Feed
     from advisor.trace.analysis import Analysis
     from advisor.trace.figures import GraphFigures
@@ -246,7 +248,7 @@ def profile(
         made = generate_inputs(graph, dims=dims, batch=batch, seed=seed)
     else:
         made = read_inputs(Path(inputs), graph)
-    subject = _Subject(path, graph, made.sets[0].feed, level, threads)
+    subject = _Subject(path, graph, made, level, threads)
     say("measuring the latency without a profiler")
     got, latency = subject.latency(wanted)
     missing = _missing(wanted, got)
@@ -299,15 +301,22 @@ class _Subject:
 
     path: Path
     model: ir.Model
-    feed: Feed
+    inputs: Inputs
     level: Level
     threads: int | None
+
+    @property
+    def feed(self) -> Feed:
+        """What the model is run with."""
+        return self.inputs.sets[0].feed
 
     def latency(self, provider: str | None) -> tuple[str, float]:
         """The provider that a session really gets, and the median latency there, ns."""
         session = self._open(provider)
         run = runner(session, self.feed)
-        return provider_of(session), self._try(partial(median_latency, run, seconds=LATENCY_SECONDS))
+        return provider_of(session), self._try(
+            partial(median_latency, run, seconds=LATENCY_SECONDS), where=f"on {described(self.inputs)}"
+        )
 
     def record_nodes(self, folder: Path, provider: str, runs: int) -> Path:
         """Run under ONNX Runtime's own profiler."""
@@ -344,13 +353,13 @@ class _Subject:
                 )
             )
 
-    def _try(self, action: Callable[[], Any]) -> Any:
+    def _try(self, action: Callable[[], Any], *, where: str = "here") -> Any:
         """What ACTION returns; a model that does not run here leaves nothing to profile."""
         try:
             return action()
         except NotRunnable as error:
             reason = str(error)
-        raise CannotDecide(f"ONNX Runtime does not run {self.path} here: {reason}")
+        raise CannotDecide(f"ONNX Runtime does not run {self.path} {where}: {reason}")
 
 
 def _write_inputs(path: Path, feed: Feed) -> None:
