@@ -116,7 +116,6 @@ def compare(
         policy=policy.to_dict(),
         baseline=None if baseline is None else str(baseline),
         runs=(tuple(run.name for run in before), tuple(run.name for run in after)),
-        paths=tuple(run.path for run in after if run.path is not None),
     )
 
 

@@ -10,7 +10,6 @@ from advisor.gate.measures import MEASURES, Unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from advisor.gate.kernels import KernelDifference
 
@@ -146,7 +145,6 @@ class Comparison:
     """The baseline's file."""
     runs: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
     """Names of the runs: baseline, current."""
-    paths: tuple[Path, ...] = ()
 
     @property
     def verdict(self) -> Verdict:

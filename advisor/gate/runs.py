@@ -67,7 +67,7 @@ class Recording:
     fusion: FusionFigures | None = None
     model_sha256: str | None = None
     path: Path | None = None
-    """Where it was read from; baselines do not keep it."""
+    """The trace that it was read from, if any; baselines do not keep it."""
 
     def to_dict(self) -> dict[str, Any]:
         """A run of `advisor.baseline/1`."""
@@ -128,6 +128,7 @@ def load_run(path: Path, *, region: str | None = None, model: Path | None = None
         CannotDecide: A trace without work on a GPU.
     """
     document = _document(path)
+    traced = document is None
     if document is None:
         import advisor
 
@@ -136,7 +137,7 @@ def load_run(path: Path, *, region: str | None = None, model: Path | None = None
         recording = _recording(document, path)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise BadInput(f"{path}: not a valid {document['schema']} ({error!r}): make it again") from None
-    return replace(recording, path=path, model_sha256=None if model is None else sha256_of(model))
+    return replace(recording, path=path if traced else None, model_sha256=None if model is None else sha256_of(model))
 
 
 def sha256_of(path: Path) -> str:

@@ -144,10 +144,10 @@ def kernel_lines(graph: GraphResult) -> Iterator[str]:
 
 def command(graph: GraphResult) -> str | None:
     """What shows a graph's median execution in the current run's timeline."""
-    if graph.place is None or graph.place[0].endswith(".json"):
+    if graph.place is None:
         return None
     path, begin, end = graph.place
-    return f"advisor analyze {shlex.quote(plain(path))} --from {begin}ns --to {end}ns"
+    return f"advisor analyze {shlex.quote(plain(path))} --from {begin}ns --to {end}ns --html look.html"
 
 
 def budget_words(row: BudgetResult) -> str:

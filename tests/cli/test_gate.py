@@ -52,17 +52,18 @@ def test_the_same_build_passes(advisor_command: Advisor, runs: Path, base: Path)
     assert result.stderr == ""
 
 
-def test_a_change_fails_and_says_why(advisor_command: Advisor, runs: Path, base: Path) -> None:
+def test_a_change_fails_and_says_why(advisor_command: Advisor, runs: Path, base: Path, tmp_path: Path) -> None:
     result = advisor_command("gate", *three(runs, "change"), "--baseline", base)
     assert result.returncode == 1
     assert result.stdout.startswith("FAILED: launch overhead regressed in decode_token.")
     words = " ".join(result.stdout.split())
     assert "kernels 34 → 35 +1 regressed" in words
     assert re.search(r"new: 1 x at::native::vectorized_elementwise_kernel", words)
-    shown = re.search(r"look: (advisor analyze \S+ --from \d+ns --to \d+ns)", words)
+    shown = re.search(r"look: (advisor analyze \S+ --from \d+ns --to \d+ns --html look.html)", words)
     assert shown
-    # The command that it names shows something.
-    assert advisor_command(*shown[1].split()[1:]).returncode == 0
+    # The command that it names shows the execution.
+    assert advisor_command(*shown[1].split()[1:], cwd=tmp_path).returncode == 0
+    assert "decode_token" in (tmp_path / "look.html").read_text(encoding="utf-8")
     assert max(map(len, result.stdout.splitlines())) <= 80
 
 
