@@ -33,6 +33,7 @@ from advisor.measure.session import (
     open_session,
     provider_name,
     provider_of,
+    run,
     runner,
     version,
 )
@@ -144,7 +145,7 @@ class ModelProfile:
 
     def to_dict(self) -> dict[str, Any]:
         """The document `advisor.profile/1`, see `advisor schema profile`."""
-        run = self.run
+        medians = self.run
         return {
             "schema": SCHEMA,
             "model": {"path": str(self.model.path), "nodes": self.model.nodes, "opset": self.model.opset},
@@ -156,14 +157,14 @@ class ModelProfile:
             "runs": self.runs,
             "latency_ns": round(self.latency_ns),
             "profiled": {
-                "span_ns": run.span_ns,
-                "busy_ns": run.busy_ns,
-                "fusible_gap_ns": run.fusible_gap_ns,
-                "gap_ratio": run.gap_ratio,
+                "span_ns": medians.span_ns,
+                "busy_ns": medians.busy_ns,
+                "fusible_gap_ns": medians.fusible_gap_ns,
+                "gap_ratio": medians.gap_ratio,
             },
             "threshold": self.analysis.threshold,
-            "flagged": run.flagged,
-            "verdict": run.verdict,
+            "flagged": medians.flagged,
+            "verdict": medians.verdict,
             "nodes": [
                 {
                     "name": node.name,
@@ -313,16 +314,13 @@ class _Subject:
     def latency(self, provider: str | None) -> tuple[str, float]:
         """The provider that a session really gets, and the median latency there, ns."""
         session = self._open(provider)
-        run = runner(session, self.feed)
-        return provider_of(session), self._try(
-            partial(median_latency, run, seconds=LATENCY_SECONDS), where=f"on {described(self.inputs)}"
-        )
+        self._try(partial(run, session, self.feed), where=f"on {described(self.inputs)}")
+        return provider_of(session), median_latency(runner(session, self.feed), seconds=LATENCY_SECONDS)
 
     def record_nodes(self, folder: Path, provider: str, runs: int) -> Path:
         """Run under ONNX Runtime's own profiler."""
         session = self._open(provider, profile=folder / "nodes")
-        run = runner(session, self.feed)
-        self._try(partial(run_marked, run, warm_up=WARM_UP_RUNS, runs=runs))
+        run_marked(runner(session, self.feed), warm_up=WARM_UP_RUNS, runs=runs)
         return Path(session.end_profiling())
 
     def record_gpu(self, folder: Path, provider: str, runs: int) -> Path:

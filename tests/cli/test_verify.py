@@ -265,3 +265,13 @@ def test_a_real_model_with_its_last_operator_changed(name: str, saved: Any) -> N
     assert comparison.departure is not None
     assert comparison.departure.value == changed.output[0]
     assert comparison.departure.equal_before > 60
+
+
+def test_sizes_that_do_not_fit_are_named(advisor: Command, saved: Any) -> None:
+    text = """(float[batch, one] x, float[batch, two] z) => (float[batch, three] y) {
+        s = Concat <axis = 1> (x, z)  y = Add(x, s) }"""
+    path = saved("a.onnx", proto(text))
+    for command in (("verify", path, path), ("profile", path)):
+        result = advisor(*command, "--provider", "cpu")
+        assert result.returncode == 3
+        assert "two=64 was assumed: give real sizes with --dim" in result.stderr
