@@ -166,7 +166,7 @@ def test_a_provider_that_does_not_load_is_said_aloud(fuse: Fuse, model: Path) ->
 
 def test_an_interruption_leaves_nothing_behind(model: Path, tmp_path: Path) -> None:
     endless_race = (
-        "import sys, time, advisor.cli, advisor.fuse.bench as bench\n"
+        "import time, advisor.cli\nfrom advisor.fuse import bench\n"
         # Naps: a signal that comes just before one long sleep would wait for its end.
         "bench.measure_pair = lambda *_, **__: [print('racing', flush=True), *map(time.sleep, [0.05] * 1000)]\n"
         "advisor.cli.main()"
