@@ -33,6 +33,14 @@ def fuse(
     dim: Dim = None,
     batch: Batch = None,
     inputs: Inputs = None,
+    trace: Annotated[
+        Path | None,
+        typer.Option(
+            "--trace",
+            metavar="FILE",
+            help="A recording of the model, as for analyze: try first what it predicts to save most.",
+        ),
+    ] = None,
     json_file: Json = None,
     threads: Threads = None,
     budget: Annotated[
@@ -47,7 +55,7 @@ def fuse(
     from advisor.output import write_text
 
     dims = parse_dims(dim or [])
-    check_apart("--json", json_file, [model, inputs, output])
+    check_apart("--json", json_file, [model, inputs, trace, output])
     with progress() as say:
         report = fuse_model(
             model,
@@ -56,6 +64,7 @@ def fuse(
             dims=dims,
             batch=batch,
             inputs=inputs,
+            trace=trace,
             threads=threads,
             budget_s=budget,
             seed=seed,

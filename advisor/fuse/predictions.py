@@ -107,12 +107,13 @@ class Predictions:
             found |= {pair: link for pair, link in self.links.items() if nodes.issuperset(pair)}
         if not found:
             return None
-        largest = max(found.values(), key=lambda link: link.saving_ns[::-1])
         low, high = (sum(link.saving_ns[end] for link in found.values()) for end in (0, 1))
-        return Predicted((low, high), largest.source)
+        return Predicted((low, high), "; ".join(sorted({link.source for link in found.values()})))
 
     def notes(self, provider: str, machine: str) -> Iterator[str]:
         """What a reader has to know about predictions beside what was measured with PROVIDER on MACHINE's GPU."""
+        if self.graph is None:
+            return
         here = provider in {CUDA, TENSORRT}
         apart = "predicted and measured savings are of different machines"
         if self.on_gpu != here:

@@ -11,6 +11,7 @@ from advisor.measure.statistics import Verdict
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from advisor.fuse.predictions import Predicted, Predictions
     from advisor.fuse.verify import Verification
     from advisor.measure.latency import PairedLatency
     from advisor.measure.statistics import Interval
@@ -82,6 +83,7 @@ class Fusion:
         reason: Why, for people; empty when kept.
         ratio: Latency of the whole model with this rule alone ÷ the original's; None where it was not measured.
         max_abs_error: Largest difference of any output with this rule alone; None where it was not compared.
+        predicted: What a trace says that it saves; None where none was given, or it does not tell.
     """
 
     rule: str
@@ -92,6 +94,7 @@ class Fusion:
     reason: str = ""
     ratio: Interval | None = None
     max_abs_error: float | None = None
+    predicted: Predicted | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """One entry of `fusions` in advisor.fusion/1."""
@@ -104,6 +107,8 @@ class Fusion:
             "reason": self.reason,
             **_interval(self.ratio),
             "max_abs_error": self.max_abs_error,
+            "predicted_saving_ns": None if self.predicted is None else list(self.predicted.saving_ns),
+            "predicted_from": None if self.predicted is None else self.predicted.source,
         }
 
 
@@ -125,6 +130,7 @@ class FusionReport:
         fusions: Every rule that found a place, by status.
         settings: What was asked for.
         notes: What a reader has to know besides, one sentence each.
+        trace: What a trace says about the model; None where none was given.
     """
 
     model: ModelFile
@@ -139,6 +145,7 @@ class FusionReport:
     fusions: tuple[Fusion, ...]
     settings: Settings
     notes: tuple[str, ...] = field(default=())
+    trace: Predictions | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -181,6 +188,7 @@ class FusionReport:
             "verification": self.verification.to_dict(),
             "runtime": self.runtime.to_dict(),
             "fusions": [fusion.to_dict() for fusion in self.fusions],
+            "trace": None if self.trace is None else self.trace.to_dict(),
             "batches": [],
             "settings": {
                 "provider": self.settings.provider,

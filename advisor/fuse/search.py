@@ -12,12 +12,14 @@ import onnx_ir as ir
 from advisor.errors import BadInput
 from advisor.fuse.bench import Bench
 from advisor.fuse.model import count_nodes, load, opset, save
+from advisor.fuse.predictions import predict
 from advisor.fuse.result import FusionReport, ModelFile, Settings
 from advisor.fuse.rules import RULES
 from advisor.fuse.selection import Selection, select
 from advisor.fuse.verify import TOLERANCES, Verification
 from advisor.measure.inputs import generate_inputs, read_inputs
-from advisor.measure.session import CUDA, Level, NotRunnable, has_provider, open_session, provider_name, version
+from advisor.measure.machine import driver
+from advisor.measure.session import CPU, CUDA, Level, NotRunnable, has_provider, open_session, provider_name, version
 from advisor.output import staged
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ def fuse(
     dims: Mapping[str, int] | None = None,
     batch: int | None = None,
     inputs: str | Path | None = None,
+    trace: str | Path | None = None,
     threads: int | None = None,
     budget_s: float = BUDGET_S,
     seed: int = 0,
@@ -64,6 +67,8 @@ def fuse(
         dims: Sizes of dynamic dimensions, by name or `INPUT:AXIS`.
         batch: Size of the batch, 1 unless given.
         inputs: An .npz file with inputs to use in place of generated ones.
+        trace: A recording of the model, in any format that `analyze` reads: what it predicts that fusions save decides
+            which are tried first, and stands in the report beside what was measured.
         threads: Threads inside an operator; None leaves it to ONNX Runtime.
         budget_s: Seconds to spend on races. Proving comes on top, and no race has fewer than six rounds.
         seed: Of generated values, orders and resampling.
@@ -71,8 +76,8 @@ def fuse(
         progress: Called with a few words at every step.
 
     Raises:
-        BadInput: The model, an option or the inputs are wrong.
-        CannotDecide: The provider lacks what the model needs, so nothing can be proven.
+        BadInput: The model, an option, the inputs or the trace are wrong.
+        CannotDecide: The provider lacks what the model needs, so nothing can be proven; or the trace tells no times.
     """
     path = Path(model)
     target = None if output is None else Path(output)
@@ -81,7 +86,7 @@ def fuse(
     if given is not None and (dims or batch is not None):
         raise BadInput("the inputs of --inputs have sizes of their own: leave --dim and --batch away")
     if target is not None:
-        _check_target(target, [path] if given is None else [path, given])
+        _check_target(target, [path, *(Path(source) for source in (given, trace) if source is not None)])
     wanted = None if provider is None else provider_name(provider)
 
     say("loading the model")
@@ -89,9 +94,11 @@ def fuse(
     sets = (
         generate_inputs(original, dims=dims, batch=batch, seed=seed) if given is None else read_inputs(given, original)
     )
+    predictions = None if trace is None else predict(original, Path(trace), say)
     say("running the original with optimisation off")
     bench = Bench(original, sets, path=path, provider=wanted, threads=threads, seed=seed)
-    selection = select(original, rules, bench, budget_s=budget_s, progress=say)
+    telling = predictions if predictions is not None and predictions.links else None
+    selection = select(original, rules, bench, budget_s=budget_s, progress=say, predictions=telling)
     fused, latency = selection.fused, selection.latency
 
     if fused is not None:
@@ -126,7 +133,11 @@ def fuse(
             budget_s=budget_s,
             seed=seed,
         ),
-        notes=tuple(_notes(wanted, bench, sets, selection)),
+        notes=(
+            *(() if predictions is None else predictions.notes(bench.provider, _gpu(bench.provider))),
+            *_notes(wanted, bench, sets, selection),
+        ),
+        trace=predictions,
     )
 
 
@@ -165,6 +176,11 @@ def _has_external_data(model: ir.Model) -> bool:
         for graph in (model.graph, *model.graph.subgraphs())
         for value in graph.initializers.values()
     )
+
+
+def _gpu(provider: str) -> str:
+    """The GPUs of this machine, if PROVIDER may use one."""
+    return "" if provider == CPU else driver().detail
 
 
 def _notes(wanted: str | None, bench: Bench, sets: Inputs, selection: Selection) -> Iterator[str]:

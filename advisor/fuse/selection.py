@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,10 +18,12 @@ if TYPE_CHECKING:
     import onnx_ir as ir
 
     from advisor.fuse.bench import Bench
+    from advisor.fuse.predictions import Predicted, Predictions
     from advisor.fuse.rewrite import Site
     from advisor.fuse.rule import Rule
     from advisor.fuse.verify import Verification
     from advisor.measure.latency import PairedLatency
+    from advisor.trace.candidates import Saving
 
     Progress = Callable[[str], None]
 
@@ -86,7 +89,13 @@ class Selection:
 
 
 def select(
-    original: ir.Model, rules: Sequence[Rule], bench: Bench, *, budget_s: float, progress: Progress
+    original: ir.Model,
+    rules: Sequence[Rule],
+    bench: Bench,
+    *,
+    budget_s: float,
+    progress: Progress,
+    predictions: Predictions | None = None,
 ) -> Selection:
     """Choose the fusions that go into the output.
 
@@ -96,10 +105,12 @@ def select(
         bench: The original on the provider that counts.
         budget_s: Seconds for races.
         progress: Called with a few words at every step.
+        predictions: What a trace says that fusions save. Those that would save most are then raced first, each alone,
+            and when the time for that is over, the others only together with them.
     """
     alone = [_apply(original, [rule], bench) for rule in rules]
     start = time.monotonic()
-    _screen(alone, bench, seconds=budget_s * SCREEN_SHARE, progress=progress)
+    _screen(alone, bench, seconds=budget_s * SCREEN_SHARE, progress=progress, predictions=predictions)
     last: Trial | None = None
     while any(trial.applied for trial in alone if trial.fate is None):
         # A rule that finds nothing alone is tried too: another may make a place for it.
@@ -108,9 +119,9 @@ def select(
         spent = time.monotonic() - start
         _finish(last, bench, seconds=max(budget_s - spent, budget_s * LEAST_SHARE), progress=progress)
         if last.is_kept:
-            return Selection(last, last.latency, tuple(_fusions(alone, last)))
+            return Selection(last, last.latency, tuple(_fusions(alone, last, predictions)))
         _turn_down(last, [trial for trial in remaining if trial.applied])
-    return Selection(None, last.latency if last else None, tuple(_fusions(alone, None)))
+    return Selection(None, last.latency if last else None, tuple(_fusions(alone, None, predictions)))
 
 
 def _apply(original: ir.Model, rules: Sequence[Rule], bench: Bench) -> Trial:
@@ -119,7 +130,9 @@ def _apply(original: ir.Model, rules: Sequence[Rule], bench: Bench) -> Trial:
     return Trial(tuple(rules), model, sites)
 
 
-def _screen(alone: Sequence[Trial], bench: Bench, *, seconds: float, progress: Progress) -> None:
+def _screen(
+    alone: Sequence[Trial], bench: Bench, *, seconds: float, progress: Progress, predictions: Predictions | None
+) -> None:
     """Leave out the rules that are wrong, and those that make the model slower, each by itself.
 
     A short race may not tell: what it leaves open, the fused model's race decides.
@@ -133,11 +146,22 @@ def _screen(alone: Sequence[Trial], bench: Bench, *, seconds: float, progress: P
     sound = [trial for trial in alone if trial.is_proven]
     if len(sound) < 2:
         return  # one rule alone is the fused model: its race comes next
+    start = time.monotonic()
+    if predictions is not None:
+        sound.sort(key=lambda trial: _promise(trial, predictions), reverse=True)
     for trial in sound:
+        if predictions is not None and trial is not sound[0] and time.monotonic() - start > seconds:
+            break
         progress(f"measuring {trial.rules[0].id}")
         trial.latency = bench.measure(trial.model, seconds=seconds / len(sound), resolution=SCREEN_RESOLUTION)
         if trial.latency.verdict is Verdict.SLOWER:
             trial.fate = (Status.NOT_FASTER, "the model is slower with it")
+
+
+def _promise(trial: Trial, predictions: Predictions) -> Saving:
+    """What TRIAL is predicted to save, ns per run."""
+    predicted = _predicted(trial.applied, predictions)
+    return (0, 0) if predicted is None else predicted.saving_ns
 
 
 def _finish(trial: Trial, bench: Bench, *, seconds: float, progress: Progress) -> None:
@@ -151,7 +175,8 @@ def _finish(trial: Trial, bench: Bench, *, seconds: float, progress: Progress) -
 
 def _turn_down(together: Trial, applied: Sequence[Trial]) -> None:
     """Leave out the rule that did worst alone, because all together were wrong or not shown to be as fast."""
-    worst = max(applied, key=lambda trial: trial.latency.ratio.ratio if trial.latency else 0.0)
+    # One that was not raced alone, since others promised more, goes first.
+    worst = max(applied, key=lambda trial: trial.latency.ratio.ratio if trial.latency else math.inf)
     others = ", ".join(trial.rules[0].id for trial in applied if trial is not worst)
     place = f"together with {others} " if others else ""
     if not together.is_proven:
@@ -166,7 +191,7 @@ def _turn_down(together: Trial, applied: Sequence[Trial]) -> None:
         worst.latency = together.latency
 
 
-def _fusions(alone: Sequence[Trial], fused: Trial | None) -> Iterator[Fusion]:
+def _fusions(alone: Sequence[Trial], fused: Trial | None, predictions: Predictions | None) -> Iterator[Fusion]:
     """Every rule's places, those that ended alike in one entry, the applied ones first."""
     for trial in alone:
         status, reason = trial.fate or (Status.KEPT, "")
@@ -189,11 +214,12 @@ def _fusions(alone: Sequence[Trial], fused: Trial | None) -> Iterator[Fusion]:
                 reason=reason,
                 ratio=latency.ratio if latency else None,
                 max_abs_error=trial.verification.max_abs_error if trial.verification else None,
+                predicted=_predicted(applied, predictions),
             )
-        yield from _refused(trial)
+        yield from _refused(trial, predictions)
 
 
-def _refused(trial: Trial) -> Iterator[Fusion]:
+def _refused(trial: Trial, predictions: Predictions | None) -> Iterator[Fusion]:
     """The places where a rule must not be applied, by reason."""
     groups: dict[tuple[str, str], list[Site]] = {}
     for site in trial.sites:
@@ -201,7 +227,12 @@ def _refused(trial: Trial) -> Iterator[Fusion]:
             groups.setdefault((site.status, site.reason), []).append(site)
     rule = trial.rules[0]
     for (status, reason), sites in groups.items():
-        yield Fusion(rule.id, rule.family, _nodes(sites), len(sites), Status(status), reason)
+        predicted = _predicted(sites, predictions)
+        yield Fusion(rule.id, rule.family, _nodes(sites), len(sites), Status(status), reason, predicted=predicted)
+
+
+def _predicted(sites: Sequence[Site], predictions: Predictions | None) -> Predicted | None:
+    return None if predictions is None else predictions.of(site.nodes for site in sites)
 
 
 def _nodes(sites: Sequence[Site]) -> tuple[str, ...]:

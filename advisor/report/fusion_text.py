@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -19,11 +20,13 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from advisor.fuse.predictions import Predictions
     from advisor.fuse.result import Fusion, FusionReport
     from advisor.measure.statistics import Interval
 
 __all__ = ["render_fusion"]
 
+SHOWN_REASONS = 3
 OUTCOMES = {
     Status.KEPT: ("kept", "green"),
     Status.NOT_FASTER: ("not faster", "yellow"),
@@ -38,6 +41,8 @@ def render_fusion(report: FusionReport) -> RenderableType:
     parts: list[RenderableType] = [_summary(report)]
     if report.fusions:
         parts.append(_fusions(report))
+    if report.trace is not None:
+        parts += [Text(line) for line in _predictions(report, report.trace)]
     parts += [Text(f"- {reason}") for reason in _reasons(report)]
     parts += [Text(f"note: {plain(note)}", style="yellow") for note in report.notes]
     parts.append(_files(report))
@@ -145,6 +150,37 @@ def _reasons(report: FusionReport) -> Iterator[str]:
     for fusion in report.fusions:
         if fusion.status is not Status.KEPT:
             yield f"{plain(fusion.rule)}, {_places(fusion)}: {OUTCOMES[fusion.status][0]}: {plain(fusion.reason)}"
+
+
+def _predictions(report: FusionReport, trace: Predictions) -> Iterator[str]:
+    """What the trace predicts, beside what was measured here."""
+    of = f"{plain(str(trace.path))}, recorded on {plain(trace.device)}"
+    if trace.graph is None:
+        yield f"The trace predicts nothing: {plain(trace.reason)} ({of})."
+        return
+    count = len(trace.matched) + len(trace.unmatched)
+    yield f"Predicted from {of}, graph {plain(trace.graph)}: {len(trace.matched)} of {count} candidates matched."
+    for fusion in report.fusions:
+        if fusion.predicted is not None:
+            low, high = (duration(ns) for ns in fusion.predicted.saving_ns)
+            yield (
+                f"- {plain(fusion.rule)}, {_places(fusion)}: predicted {low} to {high} a run"
+                f" ({plain(fusion.predicted.source)}), {_measured(report, fusion)}"
+            )
+    for reason, rest in Counter(each.reason for each in trace.unmatched).most_common(SHOWN_REASONS):
+        yield f"- {rest} candidate{'s' if rest != 1 else ''} not matched: {plain(reason)}"
+
+
+def _measured(report: FusionReport, fusion: Fusion) -> str:
+    """What FUSION alone was measured to save a run, as a share of the original's latency."""
+    if fusion.ratio is None:
+        return "not measured alone"
+    if fusion.ratio.low <= 1 <= fusion.ratio.high:
+        return "measured: no measurable change"
+    saved, ends = 1 - fusion.ratio.ratio, sorted(abs(1 - end) for end in (fusion.ratio.low, fusion.ratio.high))
+    low, high = (duration(end * report.baseline_ns) for end in ends)
+    what = "measured" if saved > 0 else "measured to cost"
+    return f"{what} {duration(abs(saved) * report.baseline_ns)} ({low} to {high})"
 
 
 def _places(fusion: Fusion) -> str:

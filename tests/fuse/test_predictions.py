@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import jsonschema
 import numpy as np
 import onnx
 import onnx_ir as ir
@@ -19,11 +21,13 @@ from advisor.fuse.rules import RULES
 from sample_traces.operations import Host, Launch, Operation, Pop, Push, Synchronize
 from sample_traces.simulator import Machine, simulate
 from sample_traces.trace import to_trace
+from tests.conftest import REPOSITORY
 from tests.fuse.graphs import CPU, proto, weights
 
 if TYPE_CHECKING:
     from advisor.fuse.predictions import Predictions
     from advisor.trace.analysis import Analysis
+    from tests.conftest import Advisor
 
 LAYERS = 4
 RUNS = 8
@@ -264,3 +268,73 @@ def test_another_machine_is_said_plainly() -> None:
     same = replace(predictions, device="NVIDIA A10")
     assert list(same.notes("CUDAExecutionProvider", "CUDA 12.8, NVIDIA A10")) == []
     assert "different machines" in next(iter(same.notes("CUDAExecutionProvider", "CUDA 12.8, NVIDIA H200")))
+
+
+# ---- in the report
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    """The model, and a profile in which ONNX Runtime has fused GELU itself."""
+    folder = tmp_path_factory.mktemp("model")
+    subject = model()
+    path = folder / "model.onnx"
+    onnx.save(subject, path)
+    return path, profile(subject, folder, "ORT_ENABLE_ALL")
+
+
+def test_what_is_predicted_to_save_most_is_raced_first_and_alone(files: tuple[Path, Path]) -> None:
+    path, trace = files
+    steps: list[str] = []
+    report = advisor.fuse(path, trace=trace, provider="cpu", threads=1, budget_s=0.0, progress=steps.append)
+    # Without a budget there is time for one race alone; without the trace it would be that of gelu, too.
+    races = [step for step in steps if step.startswith("measuring")]
+    assert races[:2] == ["measuring hard-swish", "measuring the fused model"]
+    fusions = {fusion.rule: fusion for fusion in report.fusions if fusion.status != "illegal"}
+    assert fusions["hard-swish"].predicted is not None
+    assert fusions["gelu"].predicted is None
+    assert fusions["gelu"].ratio is None or fusions["gelu"].status != "kept"
+
+
+def test_predictions_stand_in_the_report_beside_what_was_measured(
+    files: tuple[Path, Path], tmp_path: Path, advisor_command: Advisor
+) -> None:
+    path, trace = files
+    document = tmp_path / "fusion.json"
+    options = ("--provider", "cpu", "--threads", "1", "--budget", "0.2", "--json", document)
+    result = advisor_command("fuse", path, "--trace", trace, *options, columns=200)
+    assert result.returncode == 0, result.stderr
+    [line] = [line for line in result.stdout.splitlines() if line.startswith("- hard-swish, 4 places: predicted")]
+    assert "(by name), measured" in line
+    report = json.loads(document.read_text(encoding="utf-8"))
+    schema = json.loads((REPOSITORY / "advisor/report/schemas/fusion-1.json").read_text(encoding="utf-8"))
+    jsonschema.validate(report, schema)
+    assert report["trace"]["graph"] == "model_run"
+    [swish] = [fusion for fusion in report["fusions"] if fusion["rule"] == "hard-swish"]
+    assert swish["predicted_from"] == "by name"
+    assert swish["predicted_saving_ns"][0] <= swish["predicted_saving_ns"][1]
+    [gelu] = [fusion for fusion in report["fusions"] if fusion["rule"] == "gelu"]
+    assert gelu["predicted_saving_ns"] is None
+    assert any("profiler" in note for note in report["notes"])
+
+
+def test_without_a_trace_nothing_is_predicted(files: tuple[Path, Path]) -> None:
+    report = advisor.fuse(files[0], provider="cpu", threads=1, budget_s=0.0).to_dict()
+    assert report["trace"] is None
+    assert {fusion["predicted_saving_ns"] for fusion in report["fusions"]} == {None}
+
+
+def test_a_trace_is_neither_overwritten_nor_anything_else(
+    files: tuple[Path, Path], tmp_path: Path, advisor_command: Advisor
+) -> None:
+    path, trace = files
+    content = trace.read_bytes()
+    for option in ("-o", "--json"):
+        result = advisor_command("fuse", path, "--trace", trace, option, trace)
+        assert result.returncode == 2
+        assert result.stderr.startswith("error: ")
+    assert trace.read_bytes() == content
+    (tmp_path / "text").write_text("hello")
+    result = advisor_command("fuse", path, "--trace", tmp_path / "text")
+    assert result.returncode == 2
+    assert "of no format that is read" in result.stderr
