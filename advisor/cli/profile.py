@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from advisor.cli.answer import answer
 from advisor.cli.model_options import (
     Batch,
     Dim,
@@ -59,11 +60,9 @@ def profile(
     seed: Seed = 0,
 ) -> None:
     """Run an ONNX model under a profiler: where a run's time goes, and how much of it lies between nodes."""
-    import json
-
     from advisor.measure.profile import profile as profile_model
     from advisor.measure.session import Level
-    from advisor.output import write_text
+    from advisor.report.profile_text import render_profile
 
     check_apart("--json", json_file, [model, inputs, keep])
     check_apart("--keep-profile", keep, [model, inputs])
@@ -86,16 +85,4 @@ def profile(
         )
     if result.asked not in {None, result.provider}:
         print(f"warning: {result.asked} was not recorded: this ran on {result.provider}", file=sys.stderr)
-    if json_file is not None:
-        text = json.dumps(result.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        if str(json_file) == "-":
-            sys.stdout.write(text)
-        else:
-            write_text(json_file, text)
-    if str(json_file) != "-":
-        from rich.console import Console
-
-        from advisor.report.profile_text import render_profile
-
-        console = Console()
-        console.print(render_profile(result, top=top, width=console.width))
+    answer(result, json_file, lambda columns: render_profile(result, top=top, width=columns))

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from advisor.cli.answer import answer
 from advisor.cli.model_options import (
     Batch,
     Dim,
@@ -51,11 +52,9 @@ def verify(
 
     Exits with 0 where they are equal, 1 where they differ, 3 where one does not run here.
     """
-    import json
-
     from advisor.fuse.compare import LEVELS, compare_models
     from advisor.measure.session import Level
-    from advisor.output import write_text
+    from advisor.report.verification_text import render_verification
 
     levels = {LevelOption.OFF: (Level.OFF,), LevelOption.ALL: (Level.ALL,), LevelOption.BOTH: LEVELS}[level]
     check_apart("--json", json_file, [a, b, inputs])
@@ -74,17 +73,6 @@ def verify(
         )
     if comparison.asked not in {None, comparison.provider}:
         print(f"warning: {comparison.asked} did not load: this ran on {comparison.provider}", file=sys.stderr)
-    if json_file is not None:
-        text = json.dumps(comparison.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        if str(json_file) == "-":
-            sys.stdout.write(text)
-        else:
-            write_text(json_file, text)
-    if str(json_file) != "-":
-        from rich.console import Console
-
-        from advisor.report.verification_text import render_verification
-
-        Console().print(render_verification(comparison))
+    answer(comparison, json_file, lambda _columns: render_verification(comparison))
     if not comparison.equal:
         raise typer.Exit(1)
