@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from advisor.cli.answer import answer
 from advisor.cli.model_options import (
     Batch,
     Dim,
@@ -49,10 +50,8 @@ def fuse(
     seed: Seed = 0,
 ) -> None:
     """Fuse an ONNX model: every fusion proven equal and measured, only what is not slower kept."""
-    import json
-
     from advisor.fuse.search import fuse as fuse_model
-    from advisor.output import write_text
+    from advisor.report.fusion_text import render_fusion
 
     dims = parse_dims(dim or [])
     check_apart("--json", json_file, [model, inputs, trace, output])
@@ -72,15 +71,4 @@ def fuse(
         )
     if report.settings.provider not in {None, report.provider}:
         print(f"warning: {report.settings.provider} did not load: this ran on {report.provider}", file=sys.stderr)
-    if json_file is not None:
-        text = json.dumps(report.to_dict(), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-        if str(json_file) == "-":
-            sys.stdout.write(text)
-        else:
-            write_text(json_file, text)
-    if str(json_file) != "-":
-        from rich.console import Console
-
-        from advisor.report.fusion_text import render_fusion
-
-        Console().print(render_fusion(report))
+    answer(report, json_file, lambda _columns: render_fusion(report))
