@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["BUSY", "CAUSE_COLOURS", "ink"]
 
-BUSY = "#6b7a89"
+BUSY = "#667585"
 """Work on the device."""
 
 CAUSE_COLOURS: Mapping[Cause, str] = {
-    Cause.LAUNCH: "#d4460e",
+    Cause.LAUNCH: "#d2450e",
     Cause.DISPATCH: "#f0902a",
     Cause.TURNAROUND: "#f5dc85",
     Cause.GRAPH: "#873818",
@@ -37,7 +37,11 @@ CAUSE_COLOURS: Mapping[Cause, str] = {
 
 
 def ink(colour: str) -> str:
-    """Black or white, whichever is better read on COLOUR (`#rrggbb`)."""
-    red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
-    # Relative luminance as of WCAG 2, with its curve taken as a square.
-    return "#000" if 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 > 0.179 else "#fff"
+    """Black or white, whichever is read well on COLOUR (`#rrggbb`): a contrast of at least 4.5 on those above."""
+    red, green, blue = (_linear(int(colour[at : at + 2], 16) / 255) for at in (1, 3, 5))
+    return "#fff" if 0.2126 * red + 0.7152 * green + 0.0722 * blue < 0.1833 else "#000"
+
+
+def _linear(value: float) -> float:
+    """A colour's component without its gamma, as of WCAG 2."""
+    return value / 12.92 if value <= 0.04045 else float(((value + 0.055) / 1.055) ** 2.4)
