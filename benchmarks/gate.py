@@ -2,7 +2,7 @@
 
     python -m benchmarks.gate --write docs/gate-power.md
 
-Two programs (transformer decode that waits for launches, a convolutional network that keeps the GPU busy), each of 10
+Two programs (transformer decode that waits for launches, a convolutional network that keeps the GPU busy), each of 12
 executions and a warm-up, with the noise of `sample_traces`: host, call, latency and kernel times scatter, one in a
 thousand host times is ten times as long, and every run has its own pace of host and GPU (drift).
 """
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BUILDS", "Outcome", "Row", "judge", "record", "table"]
 
-EXECUTIONS = 10
+EXECUTIONS = 12
 COMMAND = "python -m benchmarks.gate --write docs/gate-power.md"
 
 

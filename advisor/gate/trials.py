@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 __all__ = ["PRIOR_DEGREES", "Trial", "try_measure"]
 
-PRIOR_DEGREES = 4
-"""What the assumed drift is worth, in degrees of freedom: as much as five runs."""
+PRIOR_DEGREES = 5
+"""What the assumed drift is worth, in degrees of freedom: as much as six runs."""
 
 DRIFT_TAIL = 0.01
 """How likely drift alone may exceed what it is allowed. Not divided by the number of comparisons: the drift of a run
