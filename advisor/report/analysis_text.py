@@ -11,7 +11,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from advisor.report.analysis_words import CAUSE_WORDS, headline, notes, whole_trace, worth
+from advisor.report.analysis_words import CAUSE_WORDS, device_word, headline, notes, whole_trace, worth
 from advisor.report.chain_names import chain_name
 from advisor.report.words import duration, duration_range, percent, plain, short_name
 from advisor.trace.causes import FUSIBLE
@@ -99,8 +99,8 @@ def _table(title: str) -> Table:
 def _causes(analysis: Analysis, narrow: bool) -> RenderableType:
     totals = analysis.totals
     if totals.exposed_gap_ns == 0:
-        return Text("The GPU was never idle between its first and last work.\n")
-    table = _table("Why the GPU was idle")
+        return Text(f"The {device_word(analysis)} was never idle between its first and last work.\n")
+    table = _table(f"Why the {device_word(analysis)} was idle")
     table.add_column("cause")
     for heading in ("idle", "share"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -144,11 +144,12 @@ def _candidates(analysis: Analysis, most: int) -> RenderableType:
 def _kernels(analysis: Analysis, top: int, narrow: bool) -> RenderableType:
     listed = analysis.kernel_figures[:top]
     rest = len(analysis.kernel_figures) - len(listed)
-    table = _table("GPU work with the largest fusible gaps" + (f" ({rest:,} more names)" if rest > 0 else ""))
+    device = device_word(analysis)
+    table = _table(f"{device} work with the largest fusible gaps" + (f" ({rest:,} more names)" if rest > 0 else ""))
     table.add_column("name")
     if not narrow:
         table.add_column("class", no_wrap=True)
-    for heading in ("count", "fusible", "ratio") if narrow else ("count", "GPU time", "fusible", "ratio"):
+    for heading in ("count", "fusible", "ratio") if narrow else ("count", f"{device} time", "fusible", "ratio"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in listed:
         figures = [f"{row.count:,}", duration(row.duration_ns), duration(row.fusible_gap_ns), percent(row.gap_ratio)]

@@ -19,6 +19,7 @@ __all__ = ["RULE"]
 def _find(facts: Facts) -> Iterator[Finding]:
     for subject, ns, share in facts.with_share(Cause.HOST, MEDIUM_SHARE):
         worst = severity(share)
+        calls = "CUDA call" if subject.device == "GPU" else "node"
         fusible = percent(subject.share(subject.fusible_ns))
         advice = f"Look at the CPU first: fusion would save {fusible} of this time at most."
         if subject.index is None:
@@ -31,7 +32,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
             id=RULE.id,
             severity=MEDIUM if subject.index is None and worst == HIGH else worst,
             graph=subject.graph,
-            message=f"{subject.waits(ns)} for the program's own code: no CUDA call runs.",
+            message=f"{subject.waits(ns)} for the program's own code: no {calls} runs.",
             advice=advice,
             saving_ns=None,
             evidence=subject.evidence(share, Cause.HOST) | {"fusible_ns": subject.fusible_ns},
