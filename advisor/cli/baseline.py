@@ -28,6 +28,12 @@ def baseline(
     model: Annotated[
         Path | None, typer.Option(help="The model that ran: its hash must then agree.", show_default=False)
     ] = None,
+    environment: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE", help="What the trace does not tell, e.g. driver=570.86: differences are told."
+        ),
+    ] = None,
 ) -> None:
     """Record runs of a build for `advisor gate` to compare with. Give several: drift between runs is then measured."""
     from rich.console import Console
@@ -35,7 +41,7 @@ def baseline(
     from advisor.errors import BadInput
     from advisor.gate.baseline import load_baseline, record
     from advisor.gate.compare import compare
-    from advisor.gate.runs import load_run
+    from advisor.gate.runs import load_run, parse_labels
     from advisor.report.comparison_text import render_baseline
 
     if accept and output is None:
@@ -55,7 +61,8 @@ def baseline(
 
     before = load_baseline(output) if accept else None
     region = region or (before.region if before else None)
-    recordings = [load_run(run, region=region, model=model) for run in runs]
+    labels = parse_labels(environment or [])
+    recordings = [load_run(run, region=region, model=model, labels=labels) for run in runs]
     comparison = compare(before.runs, recordings) if before else None
     made = record(
         recordings, reason=(reason or "").strip() or "recorded", region=region, before=before, comparison=comparison

@@ -50,6 +50,12 @@ def gate(
     model: Annotated[
         Path | None, typer.Option(help="The model that ran: its hash must agree.", show_default=False)
     ] = None,
+    environment: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="KEY=VALUE", help="What the trace does not tell, e.g. driver=570.86: differences are told."
+        ),
+    ] = None,
     json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="- is standard output.")] = None,
     markdown_file: Annotated[
         Path | None, typer.Option("--markdown", metavar="FILE", help="For job summaries; - is standard output.")
@@ -65,7 +71,7 @@ def gate(
     from advisor.errors import BadInput
     from advisor.gate.baseline import load_baseline
     from advisor.gate.compare import compare
-    from advisor.gate.runs import load_run
+    from advisor.gate.runs import load_run, parse_labels
     from advisor.report.comparison_annotations import comparison_annotations
     from advisor.report.comparison_junit import comparison_junit
     from advisor.report.comparison_markdown import comparison_markdown
@@ -80,7 +86,8 @@ def gate(
     if paired and len(known) != len(runs):
         raise BadInput(f"--paired: {len(runs)} runs for {len(known)} of the baseline: give one for each")
     region = region or (stored.region if stored else None)
-    recordings = [load_run(run, region=region, model=model) for run in runs]
+    labels = parse_labels(environment or [])
+    recordings = [load_run(run, region=region, model=model, labels=labels) for run in runs]
     comparison = compare(known, recordings, rules, paired=paired, baseline=baseline)
 
     def as_json(result: Comparison) -> str:

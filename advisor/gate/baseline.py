@@ -50,6 +50,10 @@ class Baseline:
             "onnxruntime": distinct([fusion.onnxruntime for fusion in fusions]),
             "providers": distinct([fusion.provider for fusion in fusions]),
             "model_sha256": distinct([run.model_sha256 for run in self.runs]),
+            "labels": {
+                key: distinct([run.labels.get(key) for run in self.runs])
+                for key in sorted({key for run in self.runs for key in run.labels})
+            },
         }
 
     def to_dict(self) -> dict[str, Any]:

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from advisor.gate.budgets import check_budgets
+from advisor.gate.environment import environment_differences, unreliable
 from advisor.gate.fusions import compare_fusions, fusion_budgets
 from advisor.gate.kernels import difference
 from advisor.gate.matching import Matched, match
 from advisor.gate.measures import COUNTS, MEASURES, TIMES, Measure, Unit
-from advisor.gate.policy import BUDGETS, Policy
+from advisor.gate.policy import Policy
 from advisor.gate.result import BudgetResult, Comparison, GraphResult, MeasureResult, Status
 from advisor.gate.statistics import holm
 from advisor.gate.trials import Trial, try_measure
+from advisor.gate.waivers import waive
 from advisor.trace.causes import Cause
-from advisor.trace.verdicts import decided_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,8 +86,8 @@ def compare(
     policy = policy or Policy()
     old = [run for run in before if run.fusion is None]
     new = [run for run in after if run.fusion is None]
-    environment, reasons = _environment(before, after) if before else ([], [])
-    reasons += [reason for run in (*before, *after) for reason in _unreliable(run, policy.thresholds)]
+    environment, reasons = environment_differences(before, after) if before else ([], [])
+    reasons += [reason for run in (*before, *after) for reason in unreliable(run, policy.thresholds)]
     notes = []
     graphs: list[GraphResult] = []
     undecided = [("", reason) for reason in dict.fromkeys(reasons)]
@@ -99,14 +101,14 @@ def compare(
         fusions = compare_fusions(before, after, policy.thresholds)
         graphs += fusions.graphs
         undecided += fusions.undecided
-    budgets = [*_budgets(new, policy), *fusion_budgets(after, policy.budgets)]
+    budgets = [*check_budgets(new, policy), *fusion_budgets(after, policy.budgets)]
     undecided += [("", f"{key}: no graph to hold it against") for key in policy.budgets if not _held(key, budgets)]
     outside = [run for run in new if run.work and run.outside_graphs > run.work / 2]
     notes += [f"{run.name}: most of its work lies outside of the graphs compared" for run in outside]
     if 0 < len(before) < ENOUGH_RUNS or len(after) < ENOUGH_RUNS:
         tested = [row for graph in graphs for row in graph.regressions if row.basis == "distribution"]
         notes += [ASSUMED] if tested and before else []
-    graphs, budgets, waived = _waive(graphs, budgets, policy, today or datetime.now(tz=UTC).date())
+    graphs, budgets, waived = waive(graphs, budgets, policy, today or datetime.now(tz=UTC).date())
     return Comparison(
         graphs=tuple(sorted(graphs, key=lambda graph: _ORDER.index(graph.status))),
         budgets=tuple(budgets),
@@ -121,52 +123,6 @@ def compare(
 
 def _held(key: str, budgets: Sequence[BudgetResult]) -> bool:
     return any(row.key == key for row in budgets)
-
-
-# What must agree
-
-
-def _environment(
-    before: Sequence[Recording], after: Sequence[Recording]
-) -> tuple[list[tuple[str, str, str]], list[str]]:
-    """Differences of the environment, and those that forbid a comparison."""
-
-    def said(runs: Sequence[Recording], what: str) -> str:
-        values = {_shown(getattr(run, what)) for run in runs}
-        return ", ".join(sorted(value for value in values if value))
-
-    differences, reasons = [], []
-    for what, words in (
-        ("gpus", "GPU"),
-        ("kind", "format"),
-        ("model_sha256", "model"),
-        ("tool_version", "version of the profiler or runtime"),
-    ):
-        old, new = said(before, what), said(after, what)
-        if old == new:
-            continue
-        differences.append((words, old or "unknown", new or "unknown"))
-        # What one side does not tell cannot be held against the other.
-        if what != "tool_version" and old and new:
-            reasons.append(f"not comparable: another {words} ({old} in the baseline, {new} now)")
-    return differences, reasons
-
-
-def _shown(value: object) -> str:
-    return ", ".join(value) if isinstance(value, tuple) else str(value or "")
-
-
-def _unreliable(run: Recording, thresholds: Thresholds) -> list[str]:
-    """Why a run's trace does not show enough."""
-    reasons = []
-    if run.fusion is None and not run.work:
-        reasons.append(f"{run.name}: no GPU work")
-    elif run.matched < thresholds.min_coverage * run.work:
-        share = run.matched / run.work
-        reasons.append(f"{run.name}: only {share:.0%} of the GPU work has its launch call in the trace: low coverage")
-    if run.diagnostics:
-        reasons.append(f"{run.name}: the profiler lost events: {run.diagnostics[0]}")
-    return reasons
 
 
 # Judging graphs
@@ -430,82 +386,3 @@ def _not_judged(
 
 def _total_time(runs: Sequence[Recording]) -> float:
     return sum(float(samples.columns["span"].mean()) * samples.instances for run in runs for samples in run.samples)
-
-
-# Budgets and waivers
-
-
-def _budgets(runs: Sequence[Recording], policy: Policy) -> list[BudgetResult]:
-    results = []
-    for graph in dict.fromkeys(samples.graph for run in runs for samples in run.samples):
-        for key, limit in policy.budgets_of(graph).items():
-            if key in BUDGETS:
-                results.append(_budget(graph, key, limit, runs))
-    return results
-
-
-def _budget(graph: str, key: str, limit: float, runs: Sequence[Recording]) -> BudgetResult:
-    measure = MEASURES[BUDGETS[key]]
-    medians = []
-    for run in runs:
-        mine = [samples for samples in run.samples if samples.graph == graph]
-        values = np.concatenate([measure.of(samples) for samples in mine]) if mine else np.zeros(0)
-        values = values[~np.isnan(values)]
-        if len(values):
-            medians.append(float(np.median(values)))
-    if not medians:
-        return BudgetResult(graph, key, limit, None, measure.unit, Status.UNDECIDED, "not known")
-    value = float(np.median(medians))
-    if value > limit:
-        return BudgetResult(graph, key, limit, value, measure.unit, Status.REGRESSED, "over the budget")
-    if key == "gap_ratio" and any(_undecidable(run, graph, limit) for run in runs):
-        reason = "the trace does not show enough to tell on which side of the budget it lies"
-        return BudgetResult(graph, key, limit, value, measure.unit, Status.UNDECIDED, reason)
-    return BudgetResult(graph, key, limit, value, measure.unit, Status.UNCHANGED, "within the budget")
-
-
-def _undecidable(run: Recording, graph: str, limit: float) -> bool:
-    for samples in run.samples:
-        if samples.graph == graph:
-            causes = {cause: round(float(np.median(samples.columns[cause.key]))) for cause in Cause}
-            busy, hidden = (round(float(np.median(samples.columns[key]))) for key in ("busy", "hidden"))
-            if busy and decided_ratio(causes, busy, hidden, limit) is None:
-                return True
-    return False
-
-
-def _waive(
-    graphs: list[GraphResult], budgets: list[BudgetResult], policy: Policy, today: date
-) -> tuple[list[GraphResult], list[BudgetResult], list[str]]:
-    """Regressions that a waiver covers, marked as such; and what to say about the waivers."""
-    valid = [waiver for waiver in policy.waivers if waiver.until >= today]
-    notes = [
-        f"waiver {waiver.id} ended on {waiver.until}: {waiver.reason}"
-        for waiver in policy.waivers
-        if waiver.until < today
-    ]
-    used = set()
-
-    def reason(identity: str) -> str | None:
-        for waiver in valid:
-            if waiver.covers(identity):
-                used.add(waiver.id)
-                return f"waived until {waiver.until}: {waiver.reason}"
-        return None
-
-    new_graphs = []
-    for graph in graphs:
-        measures = []
-        for row in graph.measures:
-            words = reason(f"{graph.name}/{row.measure}") if row.status is Status.REGRESSED else None
-            measures.append(replace(row, status=Status.WAIVED, reason=words) if words else row)
-        status, left = graph.status, {row.status for row in measures}
-        if status is Status.REGRESSED and Status.WAIVED in left and Status.REGRESSED not in left:
-            status = Status.WAIVED
-        new_graphs.append(replace(graph, status=status, measures=tuple(measures)))
-    new_budgets = []
-    for budget in budgets:
-        words = reason(f"{budget.graph}/{budget.key}") if budget.status is Status.REGRESSED else None
-        new_budgets.append(replace(budget, status=Status.WAIVED, reason=words) if words else budget)
-    notes += [f"waiver {waiver.id} covers nothing any more: remove it" for waiver in valid if waiver.id not in used]
-    return new_graphs, new_budgets, notes

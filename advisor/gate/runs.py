@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,9 +13,9 @@ from advisor.errors import BadInput
 from advisor.trace.samples import Samples
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
-__all__ = ["FusionFigures", "Recording", "load_run", "sha256_of"]
+__all__ = ["FusionFigures", "Recording", "load_run", "parse_labels", "sha256_of"]
 
 ANALYSIS = "advisor.analysis/1"
 FUSION = "advisor.fusion/1"
@@ -66,6 +66,8 @@ class Recording:
     samples: tuple[Samples, ...] = ()
     fusion: FusionFigures | None = None
     model_sha256: str | None = None
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """What the trace does not tell of where it ran, such as the driver: given by whoever recorded it."""
     path: Path | None = None
     """The trace that it was read from, if any; baselines do not keep it."""
 
@@ -79,6 +81,7 @@ class Recording:
             "tool_version": self.tool_version,
             "gpus": list(self.gpus),
             "model_sha256": self.model_sha256,
+            "labels": dict(self.labels),
             "coverage": {
                 "work": self.work,
                 "matched": self.matched,
@@ -112,16 +115,20 @@ class Recording:
             samples=tuple(Samples.from_dict(samples, entry["kernels"]) for samples in entry["samples"]),
             fusion=None if entry["fusion"] is None else FusionFigures(**entry["fusion"]),
             model_sha256=entry["model_sha256"],
+            labels={str(key): str(value) for key, value in entry["labels"].items()},
         )
 
 
-def load_run(path: Path, *, region: str | None = None, model: Path | None = None) -> Recording:
+def load_run(
+    path: Path, *, region: str | None = None, model: Path | None = None, labels: Mapping[str, str] | None = None
+) -> Recording:
     """The run in PATH: a trace of any supported format, an analysis JSON or a fusion JSON, told by the content.
 
     Args:
         path: The file.
         region: The NVTX ranges that are executions, as for `analyze`; for traces only.
         model: The model that ran, for its hash.
+        labels: What else is known of where it ran, such as the driver.
 
     Raises:
         BadInput: PATH is none of those.
@@ -137,7 +144,27 @@ def load_run(path: Path, *, region: str | None = None, model: Path | None = None
         recording = _recording(document, path)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
         raise BadInput(f"{path}: not a valid {document['schema']} ({error!r}): make it again") from None
-    return replace(recording, path=path if traced else None, model_sha256=None if model is None else sha256_of(model))
+    return replace(
+        recording,
+        path=path if traced else None,
+        model_sha256=None if model is None else sha256_of(model),
+        labels=labels or {},
+    )
+
+
+def parse_labels(texts: Sequence[str]) -> dict[str, str]:
+    """KEY=VALUE each.
+
+    Raises:
+        BadInput: One is not.
+    """
+    labels = {}
+    for text in texts:
+        key, sign, value = text.partition("=")
+        if not sign or not key.strip():
+            raise BadInput(f"--environment {text!r}: write KEY=VALUE, for example driver=570.86")
+        labels[key.strip()] = value.strip()
+    return labels
 
 
 def sha256_of(path: Path) -> str:

@@ -192,6 +192,18 @@ def test_another_model_is_not_compared(advisor_command: Advisor, runs: Path, tmp
     assert advisor_command("gate", *again, "--baseline", path).returncode == 0
 
 
+def test_what_traces_do_not_tell_can_be_said(advisor_command: Advisor, runs: Path, tmp_path: Path) -> None:
+    path = tmp_path / "base.json"
+    advisor_command("baseline", *three(runs, "main"), "--environment", "driver=570.86", "-o", path)
+    again = three(runs, "again")
+    newer = advisor_command("gate", *again, "--baseline", path, "--environment", "driver=580.10")
+    assert newer.returncode == 0
+    assert "driver: 570.86 → 580.10" in newer.stdout
+    same = advisor_command("gate", *again, "--baseline", path, "--environment", "driver=570.86")
+    assert "driver" not in same.stdout
+    assert "KEY=VALUE" in one_line(advisor_command("gate", *again, "--baseline", path, "--environment", "driver"))
+
+
 def test_the_baselines_region_is_used_again(advisor_command: Advisor, runs: Path, tmp_path: Path) -> None:
     path = tmp_path / "base.json"
     advisor_command("baseline", *three(runs, "main"), "--region", "^layer", "-o", path)

@@ -1,0 +1,60 @@
+"""What must agree for a comparison, and whether the traces show enough for one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from advisor.gate.policy import Thresholds
+    from advisor.gate.runs import Recording
+
+__all__ = ["environment_differences", "unreliable"]
+
+
+def environment_differences(
+    before: Sequence[Recording], after: Sequence[Recording]
+) -> tuple[list[tuple[str, str, str]], list[str]]:
+    """Differences of the environment, and those that forbid a comparison."""
+
+    def said(runs: Sequence[Recording], what: str) -> str:
+        values = {_shown(getattr(run, what)) for run in runs}
+        return ", ".join(sorted(value for value in values if value))
+
+    differences, reasons = [], []
+    for what, words in (
+        ("gpus", "GPU"),
+        ("kind", "format"),
+        ("model_sha256", "model"),
+        ("tool_version", "version of the profiler or runtime"),
+    ):
+        old, new = said(before, what), said(after, what)
+        if old == new:
+            continue
+        differences.append((words, old or "unknown", new or "unknown"))
+        # What one side does not tell cannot be held against the other.
+        if what != "tool_version" and old and new:
+            reasons.append(f"not comparable: another {words} ({old} in the baseline, {new} now)")
+    for key in sorted({key for run in (*before, *after) for key in run.labels}):
+        old, new = (", ".join(sorted({run.labels.get(key, "unknown") for run in runs})) for runs in (before, after))
+        if old != new:
+            differences.append((key, old, new))
+    return differences, reasons
+
+
+def _shown(value: object) -> str:
+    return ", ".join(value) if isinstance(value, tuple) else str(value or "")
+
+
+def unreliable(run: Recording, thresholds: Thresholds) -> list[str]:
+    """Why a run's trace does not show enough."""
+    reasons = []
+    if run.fusion is None and not run.work:
+        reasons.append(f"{run.name}: no GPU work")
+    elif run.matched < thresholds.min_coverage * run.work:
+        share = run.matched / run.work
+        reasons.append(f"{run.name}: only {share:.0%} of the GPU work has its launch call in the trace: low coverage")
+    if run.diagnostics:
+        reasons.append(f"{run.name}: the profiler lost events: {run.diagnostics[0]}")
+    return reasons
