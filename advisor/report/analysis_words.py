@@ -14,7 +14,17 @@ if TYPE_CHECKING:
     from advisor.trace.analysis import Analysis
     from advisor.trace.figures import GraphFigures
 
-__all__ = ["CAUSE_WORDS", "HEADLINES", "device_word", "headline", "notes", "whole_trace", "worth"]
+__all__ = [
+    "CAUSE_WORDS",
+    "HEADLINES",
+    "device_word",
+    "headline",
+    "notes",
+    "subject",
+    "verdict_words",
+    "whole_trace",
+    "worth",
+]
 
 HEADLINES = {
     GPU_BOUND: "GPU-bound: it has enough to do, and fusing to save launches would gain little.",
@@ -55,9 +65,18 @@ def device_word(analysis: Analysis) -> str:
 
 def headline(analysis: Analysis) -> str:
     """The verdict on the graph that the report is about, in a sentence."""
+    return f"{subject(analysis)} is {verdict_words(analysis)}"
+
+
+def subject(analysis: Analysis) -> str:
+    """What the verdict is on: a graph's name, or this trace."""
     graph = analysis.graph_figures[0]
-    subject = "This trace" if graph.source == "trace" else plain(graph.name)
-    return f"{subject} is {HEADLINES[graph.verdict].replace('GPU', device_word(analysis))}"
+    return "This trace" if graph.source == "trace" else plain(graph.name)
+
+
+def verdict_words(analysis: Analysis) -> str:
+    """The verdict and what it means."""
+    return HEADLINES[analysis.graph_figures[0].verdict].replace("GPU", device_word(analysis))
 
 
 def worth(analysis: Analysis) -> str:

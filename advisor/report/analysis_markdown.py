@@ -1,0 +1,140 @@
+"""An analysis as Markdown, for pull requests and job summaries: verdict first, what to do, then causes and tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from advisor.report.analysis_words import (
+    CAUSE_WORDS,
+    device_word,
+    notes,
+    subject,
+    verdict_words,
+    whole_trace,
+    worth,
+)
+from advisor.report.chain_names import chain_name, kernel_word
+from advisor.report.markdown import code, escaped, prose, row
+from advisor.report.words import duration, duration_range, percent, short_name
+from advisor.trace.causes import FUSIBLE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import TextIO
+
+    from advisor.trace.analysis import Analysis
+
+__all__ = ["write"]
+
+FINDINGS, GRAPHS, CANDIDATES, KERNELS = 5, 10, 5, 15
+"""So many of each are listed."""
+
+LONGEST_NAME = 70
+
+
+def write(analysis: Analysis, file: TextIO) -> None:
+    """Write the summary."""
+    file.write("\n".join(_lines(analysis)).rstrip() + "\n")
+
+
+def _lines(analysis: Analysis) -> Iterator[str]:
+    named = analysis.graph_figures[0].source != "trace"
+    yield f"## {code(subject(analysis)) if named else subject(analysis)} is {escaped(verdict_words(analysis))}"
+    yield from ("", prose(worth(analysis)), "", escaped(whole_trace(analysis)), "")
+    yield from _findings(analysis)
+    yield from _causes(analysis)
+    yield from _graphs(analysis)
+    yield from _candidates(analysis)
+    yield from _kernels(analysis)
+    noted = list(notes(analysis))
+    if noted:
+        yield from ("### What the trace does not show", "", *(f"- {prose(note)}" for note in noted), "")
+
+
+def _findings(analysis: Analysis) -> Iterator[str]:
+    if not analysis.findings:
+        return
+    yield from ("### What to do", "")
+    for finding in analysis.findings[:FINDINGS]:
+        yield f"- **{finding.id}** ({finding.severity}): {prose(finding.message)}<br>→ {prose(finding.advice)}"
+    rest = len(analysis.findings) - FINDINGS
+    if rest > 0:
+        yield f"- {rest} more in the other reports"
+    yield ""
+
+
+def _causes(analysis: Analysis) -> Iterator[str]:
+    totals = analysis.totals
+    if not totals.exposed_gap_ns:
+        return
+    device = device_word(analysis)
+    yield from (f"### Why the {device} was idle", "")
+    yield from (row("cause", "idle", "share", "fusion removes it", "what it is"), "| --- | ---: | ---: | :---: | --- |")
+    for cause, ns in sorted(totals.causes.items(), key=lambda item: -item[1]):
+        if ns:
+            share = percent(ns / totals.exposed_gap_ns)
+            yes = "yes" if cause in FUSIBLE else ""
+            yield row(cause.key, duration(ns), share, yes, CAUSE_WORDS[cause].replace("GPU", device))
+    of_span = percent(totals.fusible_gap_ns / totals.span_ns)
+    yield from ("", f"Fusion can remove {duration(totals.fusible_gap_ns)} in all, {of_span} of the time.", "")
+
+
+def _graphs(analysis: Analysis) -> Iterator[str]:
+    if analysis.graph_figures[0].source == "trace":
+        return
+    yield from ("### Graphs, medians over their runs", "")
+    yield row("graph", "verdict", "gap ratio", "p95", "fusion saves at most", "span", "kernels", "runs")
+    yield "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
+    for graph in analysis.graph_figures[:GRAPHS]:
+        yield row(
+            code(graph.name, LONGEST_NAME),
+            f"**{graph.verdict}**" if graph.flagged else graph.verdict,
+            percent(graph.gap_ratio),
+            percent(graph.p95_gap_ratio),
+            percent(graph.fusible_share),
+            duration(graph.span_ns),
+            f"{graph.kernels_per_instance:,}",
+            f"{graph.instances:,}",
+        )
+    yield from _more(len(analysis.graph_figures) - GRAPHS, "graphs")
+
+
+def _candidates(analysis: Analysis) -> Iterator[str]:
+    if not analysis.candidates:
+        return
+    when = "in the trace" if analysis.graph_figures[0].source == "trace" else "in a run"
+    yield from ("### Chains of kernels that could be one", "")
+    yield from (row("chain", "graph", when, f"saving {when}, predicted"), "| --- | --- | ---: | ---: |")
+    for candidate in analysis.candidates[:CANDIDATES]:
+        yield row(
+            code(chain_name(candidate), 2 * LONGEST_NAME),
+            code(candidate.graph, LONGEST_NAME),
+            f"{candidate.occurrences:,} ×",  # noqa: RUF001 - how often
+            duration_range(*candidate.saving_ns),
+        )
+    yield from _more(len(analysis.candidates) - CANDIDATES, "chains")
+
+
+def _kernels(analysis: Analysis) -> Iterator[str]:
+    device = device_word(analysis)
+    yield from (f"<details><summary>{device} work with the largest fusible gaps</summary>", "")
+    yield row("kernel", "name", "class", "count", f"{device} time", "fusible", "gap ratio")
+    yield "| --- | --- | --- | ---: | ---: | ---: | ---: |"
+    for kernel in analysis.kernel_figures[:KERNELS]:
+        yield row(
+            code(kernel_word(kernel.name)),
+            code(short_name(kernel.name), LONGEST_NAME),
+            kernel.op_class,
+            f"{kernel.count:,}",
+            duration(kernel.duration_ns),
+            duration(kernel.fusible_gap_ns),
+            percent(kernel.gap_ratio),
+        )
+    yield from _more(len(analysis.kernel_figures) - KERNELS, "names")
+    yield from ("</details>", "")
+
+
+def _more(count: int, what: str) -> Iterator[str]:
+    yield ""
+    if count > 0:
+        yield from (f"{count:,} more {what}.", "")
