@@ -21,6 +21,8 @@ from advisor.fuse.rewrite import label
 from advisor.measure.session import CPU
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import onnx_ir as ir
 
 __all__ = ["ModelNodes"]
@@ -70,13 +72,42 @@ class ModelNodes:
             number[owner] += 1
         return index
 
+    def named(self, *, on_gpu: bool) -> Iterator[set[tuple[str, str | None]]]:
+        """Name and operator of the nodes that may run: those of the file, then what ONNX Runtime makes of them.
+
+        Args:
+            on_gpu: Leave out what puts no work on a GPU.
+        """
+
+        def kept(op_type: str) -> bool:
+            return not (on_gpu and op_type in NO_KERNEL | SHAPES)
+
+        yield {
+            (name, self.nodes[place].op_type)
+            for name, places in self._by_name.items()
+            for place in places
+            if kept(self.nodes[place].op_type)
+        }
+        name_of = {place: name for name, places in self._by_name.items() for place in places}
+        for graph in self._optimised:
+            named = ((node.name or name_of.get(self._place(node), ""), node.op_type) for node in graph.node)
+            yield {(name, op_type) for name, op_type in named if kept(op_type)}
+
+    def _place(self, node: onnx.NodeProto) -> int:
+        """The place in `nodes` of one that ONNX Runtime left as it was, with operator and output; -1: none."""
+        return self._by_output.get((node.op_type, node.output[0]), -1)
+
     @cached_property
-    def executed(self) -> onnx.GraphProto:
-        """What ONNX Runtime makes of the model, nodes in the order that it runs them; empty if it does not load it."""
+    def _by_output(self) -> dict[tuple[str, str | None], int]:
+        return {(node.op_type, node.outputs[0].name): place for place, node in enumerate(self.nodes)}
+
+    @cached_property
+    def _optimised(self) -> tuple[onnx.GraphProto, ...]:
+        """What ONNX Runtime makes of the model, without and with layouts of the CPU; none if it does not load it."""
         try:
-            return _optimise(self.model)
+            return tuple(_optimise(self.model, level) for level in ("ORT_ENABLE_EXTENDED", "ORT_ENABLE_ALL"))
         except Exception:  # ONNX Runtime's own; the search says why
-            return onnx.GraphProto()
+            return ()
 
     def in_file_order(self) -> tuple[tuple[str, int], ...]:
         """What the main graph puts on a GPU, as it stands in the file: operator, and place in `nodes`."""
@@ -94,15 +125,15 @@ class ModelNodes:
 
     def as_executed(self) -> tuple[tuple[str, int], ...]:
         """The same of what ONNX Runtime makes of the main graph; -1 for nodes that it made itself."""
-        graph = self.executed
+        if not self._optimised:
+            return ()
+        graph = self._optimised[0]
         constants = {tensor.name for tensor in graph.initializer}
         constants |= {name for node in graph.node if node.op_type == "Constant" for name in node.output}
-        # An unchanged node keeps operator and output; one that took others in keeps the output only.
-        places = {(node.op_type, node.outputs[0].name): place for place, node in enumerate(self.nodes)}
         steps = [
             (
                 node.op_type,
-                places.get((node.op_type, node.output[0]), -1),
+                self._place(node),
                 [name for name in node.input if name and name not in constants],
                 list(node.output),
             )
@@ -129,14 +160,14 @@ def _on_device(steps: list[tuple[str, int, list[str], list[str]]]) -> tuple[tupl
     return tuple(kept)
 
 
-def _optimise(model: ir.Model) -> onnx.GraphProto:
-    """With all of ONNX Runtime's fusions, without layouts of the CPU.
+def _optimise(model: ir.Model, level: str) -> onnx.GraphProto:
+    """What ONNX Runtime makes of MODEL at LEVEL, in the order that it runs it.
 
     Made on the CPU, as every machine can: for a GPU it may fuse a little more or less.
     """
     options = ort.SessionOptions()
     options.log_severity_level = 4
-    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED
+    options.graph_optimization_level = getattr(ort.GraphOptimizationLevel, level)
     with tempfile.TemporaryDirectory(prefix="advisor-") as folder, runnable(model) as source:
         path = Path(folder, "executed.onnx")
         options.optimized_model_filepath = str(path)

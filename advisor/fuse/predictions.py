@@ -53,7 +53,7 @@ class Matched:
         candidate: The candidate.
         nodes: For each of its occurrences in a run the nodes of the model that are in it, named as in a fusion.
         how: `by name`, or `by class sequence, 12 of 12 repetitions`.
-        certainty: 1 for names; else the share of the run's kernels whose classes fit the model.
+        certainty: From 0 to 1: of the nodes (by name) or kernels (by class) of the run and the model those in both.
     """
 
     candidate: Candidate

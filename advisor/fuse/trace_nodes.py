@@ -1,6 +1,7 @@
 """Which node of a model put which work of a trace on the device: by the trace's own names, else by classes in order.
 
-By name: ONNX Runtime's profile calls each node by its name, and a build with NVTX marks each as `Add.12(name)`.
+By name: ONNX Runtime's profile calls each node by its name, and a build with NVTX marks each as `Add.12(name)`. The
+nodes of a run have to be those of the file, or those that ONNX Runtime makes of them while it loads the file.
 
 By class sequence: a run's kernels and the model's nodes are both cut into chains, as candidates are. Where one sequence
 of classes has as many chains in a run as in the model, and the chains of all such sequences come in the same order in
@@ -35,10 +36,9 @@ __all__ = ["BY_CLASS", "BY_NAME", "Assignment", "assign"]
 BY_NAME = "by name"
 BY_CLASS = "by class sequence"
 
-LEAST_NAMED = 0.5
-"""Share of a run's named nodes that have to be in the model, or among those that ONNX Runtime makes of it."""
 LEAST_FIT = 0.5
-"""Share of a run's kernels that have to lie in chains, or be of classes, that the model has too."""
+"""Of the nodes that a run or the model has, by name those that have to be in both; by class sequence, of the kernels
+those that have to lie in chains that are in both."""
 
 _NODE_RANGE = re.compile(r"(?:.*:)?(?P<op>\w+)\.(?P<number>\d+)\((?P<name>.*)\)$", re.DOTALL)
 
@@ -51,7 +51,7 @@ class Assignment:
         how: `BY_NAME` or `BY_CLASS`.
         graph: The graph of the trace, an index into `Analysis.graph_figures`; None where none is of this model.
         nodes: Shape (kernels in chains,): an index into the model's nodes; -1: none. Only for runs of that graph.
-        certainty: From 0 to 1: the share of the graph's works that fit the model; 1 for names.
+        certainty: From 0 to 1: the share of nodes or kernels that both the graph and the model have.
         reason: Why there is no graph; empty where there is one.
         reasons: Why chains of a sequence of classes are not matched, by the sequence.
         repetitions: How many chains a run has of those that are.
@@ -143,35 +143,42 @@ def _by_name(
     """The graph whose runs take most time of those that are of this model."""
     found = [model.find(name, op) for name, op in keys]
     node_of_name = np.array([-1 if place is None else place for place in found], np.int32)
-    known = node_of_name >= 0
-    if not known.any():
-        return _none(BY_NAME, chains, "the trace names its nodes, and none of them is in this model")
-    graph = _graph_of(analysis, name_of_work, known)
+    graph, fit = _graph_of(analysis, name_of_work, keys, model)
     if graph is None:
-        # Nodes that ONNX Runtime made of the model's own are not in the model.
-        made = {node.name for node in model.executed.node}
-        known |= np.array([name in made for name, _ in keys], np.bool_)
-        graph = _graph_of(analysis, name_of_work, known)
-    if graph is None:
-        return _none(BY_NAME, chains, "less than half of the nodes that the trace names are in this model")
-    runs = analysis.evidence.runs
+        return _none(
+            BY_NAME, chains, f"the trace names its nodes, and they are not those of this model ({fit:.0%} fit)"
+        )
     name = name_of_work[chains.rows]
-    mine = np.repeat(runs.graph[chains.run] == graph, np.diff(chains.first)) & (name >= 0)
+    mine = np.repeat(analysis.evidence.runs.graph[chains.run] == graph, np.diff(chains.first)) & (name >= 0)
     nodes = np.where(mine, node_of_name[name], -1).astype(np.int32)
-    return Assignment(BY_NAME, graph, nodes)
+    return Assignment(BY_NAME, graph, nodes, fit)
 
 
-def _graph_of(analysis: Analysis, name_of_work: NDArray[np.int32], known: NDArray[np.bool_]) -> int | None:
-    """The graph that takes most time, of those most of whose named works have a KNOWN name."""
+def _graph_of(
+    analysis: Analysis, name_of_work: NDArray[np.int32], keys: Sequence[tuple[str, str | None]], model: ModelNodes
+) -> tuple[int | None, float]:
+    """The graph whose nodes fit the model best, of equal ones that which takes most time, and how well it fits.
+
+    Exporters give the same names to nodes of different models: some names in common say nothing.
+    """
     runs, works = analysis.evidence.runs, analysis.trace.works
     rows = np.flatnonzero((runs.of_work >= 0) & (name_of_work >= 0))
     graph = runs.graph[runs.of_work[rows]]
-    size = len(analysis.graph_figures)
-    named = np.bincount(graph, minlength=size)
-    fitting = np.bincount(graph, known[name_of_work[rows]], size)
-    time = np.bincount(graph, works.end[rows] - works.start[rows], size)
-    fits = (named > 0) & (fitting >= LEAST_NAMED * named)
-    return int(np.argmax(np.where(fits, time, -1))) if fits.any() else None
+    time = np.bincount(graph, works.end[rows] - works.start[rows], len(analysis.graph_figures))
+    pairs = np.unique(graph * len(keys) + name_of_work[rows])
+    traced: dict[int, set[tuple[str, str | None]]] = {}
+    for number, key in zip((pairs // len(keys)).tolist(), (pairs % len(keys)).tolist(), strict=True):
+        traced.setdefault(number, set()).add(keys[key])
+    knows_operators = all(op is not None for name, op in keys if name)
+    best: tuple[float, float, int] | None = None
+    for nodes in model.named(on_gpu=all(device.gpu for device in analysis.trace.devices)):
+        wanted = nodes if knows_operators else {(name, None) for name, _ in nodes}
+        for number, names in traced.items():
+            candidate = len(names & wanted) / len(names | wanted), float(time[number]), number
+            best = candidate if best is None else max(best, candidate)
+    if best is None or best[0] < LEAST_FIT:
+        return None, best[0] if best else 0.0
+    return best[2], best[0]
 
 
 def _none(how: str, chains: Chains, reason: str) -> Assignment:

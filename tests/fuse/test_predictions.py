@@ -259,6 +259,36 @@ def test_a_trace_of_another_model_matches_nothing_and_says_so(tmp_path: Path) ->
     assert by_class.unmatched
 
 
+def test_some_equal_names_do_not_make_it_the_same_model(tmp_path: Path) -> None:
+    """Exporters number nodes: the first layers of two models are called the same."""
+    shallow = model(layers=1)
+    names = {node.name for node in shallow.graph.node}
+    predictions = predict(ir.from_proto(model()), profile(shallow, tmp_path))
+    assert len(names & {node.name for node in model().graph.node}) == len(names)
+    assert predictions.graph is None
+    assert predictions.of(sites(model(), "hard-swish")) is None
+
+
+def test_layouts_of_the_cpu_do_not_hide_the_model(tmp_path: Path) -> None:
+    """At ORT_ENABLE_ALL ONNX Runtime gives convolutions on the CPU other names, and puts nodes around them."""
+    subject = proto(
+        """(float[1, 16, 8, 8] x) => (float[1, 16, 8, 8] y) {
+        k = Conv <kernel_shape = [1, 1]> (x, w)
+        a = Add(k, three)  c = Clip(a, zero, six)  m = Mul(k, c)  s = Div(m, six)
+        y = Conv <kernel_shape = [1, 1]> (s, w) }""",
+        w=weights(16, 16, 1, 1),
+        three=np.array(3, np.float32),
+        zero=np.array(0, np.float32),
+        six=np.array(6, np.float32),
+    )
+    for node in subject.graph.node:
+        node.name = f"/{node.output[0]}"
+    predictions = predict(ir.from_proto(subject), profile(subject, tmp_path, "ORT_ENABLE_ALL"))
+    swish = predictions.of(sites(subject, "hard-swish"))
+    assert swish is not None
+    assert swish.source == "by name"
+
+
 def test_another_machine_is_said_plainly() -> None:
     subject = model()
     predictions = match(ir.from_proto(subject), traced(subject))
