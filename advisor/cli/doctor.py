@@ -13,7 +13,7 @@ def doctor() -> None:
     from rich.text import Text
 
     from advisor.measure.machine import examine
-    from advisor.report.words import plain
+    from advisor.words import plain
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_header=False)
     table.add_column(no_wrap=True)

@@ -19,8 +19,8 @@ from advisor.report.analysis_words import CAUSE_WORDS, device_word, headline, no
 from advisor.report.chain_names import chain_name, kernel_word
 from advisor.report.colours import BUSY, CAUSE_COLOURS, ink
 from advisor.report.drawing import draw
-from advisor.report.words import plain, short_name
 from advisor.trace.causes import FUSIBLE, Cause, ThreadActivity
+from advisor.words import plain, short_name
 
 if TYPE_CHECKING:
     from typing import TextIO

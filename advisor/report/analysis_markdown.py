@@ -15,8 +15,8 @@ from advisor.report.analysis_words import (
 )
 from advisor.report.chain_names import chain_name, kernel_word
 from advisor.report.markdown import code, escaped, prose, row
-from advisor.report.words import duration, duration_range, percent, short_name
 from advisor.trace.causes import FUSIBLE
+from advisor.words import duration, duration_range, percent, short_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from advisor.report.analysis_words import CAUSE_WORDS, device_word, headline, notes, whole_trace, worth
 from advisor.report.colours import BUSY, CAUSE_COLOURS
-from advisor.report.words import duration, percent, plain, short_name
+from advisor.words import duration, percent, plain, short_name
 
 if TYPE_CHECKING:
     from advisor.trace.analysis import Analysis

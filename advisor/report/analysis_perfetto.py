@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from advisor.report.lanes import lanes_of
-from advisor.report.words import plain
 from advisor.trace.causes import Cause, ThreadActivity
 from advisor.trace.kernel_classes import op_classes
 from advisor.trace.launches import CallClass, plain_name
 from advisor.trace.pieces import cut_gaps
+from advisor.words import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -13,10 +13,10 @@ from rich.text import Text
 
 from advisor.report.analysis_words import CAUSE_WORDS, device_word, headline, notes, whole_trace, worth
 from advisor.report.chain_names import chain_name
-from advisor.report.words import duration, duration_range, percent, plain, short_name
 from advisor.trace.causes import FUSIBLE
 from advisor.trace.findings.finding import HIGH, INFO, MEDIUM
 from advisor.trace.verdicts import CANNOT_DECIDE
+from advisor.words import duration, duration_range, percent, plain, short_name
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from advisor.report.words import duration, percent, plain
 from advisor.trace.causes import FUSIBLE, Cause
 from advisor.trace.verdicts import CANNOT_DECIDE, GPU_BOUND
+from advisor.words import duration, percent, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

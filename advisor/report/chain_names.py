@@ -6,7 +6,7 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from advisor.report.words import plain
+from advisor.words import plain
 
 if TYPE_CHECKING:
     from advisor.trace.candidates import Candidate

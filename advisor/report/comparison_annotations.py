@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from advisor.report.comparison_words import findings
-from advisor.report.words import plain
+from advisor.words import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 from advisor.gate.result import Status
 from advisor.report.comparison_words import amount, findings
-from advisor.report.words import plain
+from advisor.words import plain
 
 if TYPE_CHECKING:
     from advisor.gate.result import Comparison

@@ -16,7 +16,7 @@ from advisor.report.comparison_words import (
     kernel_lines,
     shown_measures,
 )
-from advisor.report.words import plain
+from advisor.words import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

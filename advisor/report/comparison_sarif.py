@@ -11,7 +11,7 @@ from urllib.parse import quote
 from advisor.gate.measures import MEASURES
 from advisor.gate.result import Verdict, advisor_version
 from advisor.report.comparison_words import findings
-from advisor.report.words import plain
+from advisor.words import plain
 
 if TYPE_CHECKING:
     from advisor.gate.result import Comparison

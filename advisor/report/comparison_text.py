@@ -24,7 +24,7 @@ from advisor.report.comparison_words import (
     kernel_lines,
     shown_measures,
 )
-from advisor.report.words import duration, percent, plain
+from advisor.words import duration, percent, plain
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from advisor.gate.measures import Unit
 from advisor.gate.result import Status, Verdict
-from advisor.report.words import duration, percent, plain, short_name
+from advisor.words import duration, percent, plain, short_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from advisor.report.chain_names import kernel_word
-from advisor.report.words import duration
 from advisor.trace.launches import CallClass, plain_name
 from advisor.trace.pieces import cut_gaps
+from advisor.words import duration
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from advisor.fuse.result import Status
 from advisor.measure.statistics import Verdict
-from advisor.report.words import duration, percent, plain
+from advisor.words import duration, percent, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from advisor.report.words import plain
+from advisor.words import plain
 
 __all__ = ["code", "escaped", "prose", "row"]
 
 _ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "|": "&#124;"}
-_SPECIAL = re.compile(r"[\\`*_\[\]~$#]|(?<=^)[-+=]|(?<=^\d)[.)]|(?<=^\d\d)[.)]")
+_SPECIAL = re.compile(r"[\\`*_\[\]~$#]|^[-+=]|(?<=^\d)[.)]|(?<=^\d\d)[.)]")
 _REFERENCE = re.compile(r"(@|\\#)(?=\w)")
 
 
@@ -22,7 +22,7 @@ def escaped(text: str) -> str:
 
 def code(text: str, longest: int | None = None) -> str:
     """TEXT as code, cut after LONGEST letters."""
-    text = plain(text)
+    text = plain(text) or " "
     if longest is not None and len(text) > longest:
         text = text[: longest - 1] + "…"
     fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)

@@ -10,8 +10,8 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from advisor.report.words import duration, percent, plain
 from advisor.trace.verdicts import CANNOT_DECIDE
+from advisor.words import duration, percent, plain
 
 if TYPE_CHECKING:
     from rich.console import RenderableType

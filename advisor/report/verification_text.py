@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.panel import Panel
 from rich.text import Text
 
-from advisor.report.words import plain
+from advisor.words import plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from tests.fuse.graphs import fuse, model, operators, rewritten, status, weights
 
-WEIGHTS = {"g": weights(16), "b": weights(16, seed=2), "c": weights(16, seed=3)}
+WEIGHTS: dict[str, Any] = {"g": weights(16), "b": weights(16, seed=2), "c": weights(16, seed=3)}
 INPUTS = "(float[2, n, 16] x, float[2, n, 16] s)"
 
 

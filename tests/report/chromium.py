@@ -44,18 +44,18 @@ class Page:
 
     def __init__(self, command: str) -> None:
         self._profile = tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True)
-        to_browser, self._to = os.pipe()
-        self._from, from_browser = os.pipe()
+        folder = f"--user-data-dir={self._profile.name}"
         # The browser reads commands from descriptor 3 and writes answers to descriptor 4.
-        shell = f'exec "$@" 3<&{to_browser} 4>&{from_browser}'
         self._process = subprocess.Popen(
-            ["sh", "-c", shell, "sh", command, *FLAGS, f"--user-data-dir={self._profile.name}", "about:blank"],
-            pass_fds=(to_browser, from_browser),
-            stdout=subprocess.DEVNULL,
+            ["sh", "-c", 'exec "$@" 3<&0 4>&1 </dev/null >/dev/null', "sh", command, *FLAGS, folder, "about:blank"],
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
         )
-        os.close(to_browser)
-        os.close(from_browser)
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._to, self._from = self._process.stdin.fileno(), self._process.stdout.fileno()
         self._buffer = b""
         self._number = 0
         self._session: str | None = None
@@ -76,8 +76,6 @@ class Page:
     ) -> None:
         self._process.terminate()
         self._process.wait(TIMEOUT_S)
-        os.close(self._to)
-        os.close(self._from)
         self._profile.cleanup()
 
     def _call(self, method: str, **parameters: Any) -> dict[str, Any]:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from advisor.report.chain_names import chain_name, kernel_word
-from advisor.report.words import duration_range
 from advisor.trace.candidates import Candidate
+from advisor.words import duration_range
 
 
 @pytest.mark.parametrize(

@@ -855,7 +855,7 @@
       const [low, high] = this.whole;
       const span = Math.min(Math.max(to - from, LEAST_SPAN), high - low);
       const start = Math.min(Math.max(from, low), high - span);
-      this.view = [start, start + span];
+      this.view = span === high - low ? [low, high] : [start, start + span];
       this.draw();
     }
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from advisor.report.words import duration, percent
 from advisor.trace.findings.finding import MEDIUM_SHARE, Finding, Rule, severity
+from advisor.words import duration, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from advisor.report.words import percent, plain
 from advisor.trace.causes import Cause
 from advisor.trace.findings.finding import HIGH, MEDIUM_SHARE, Finding, Rule, severity
 from advisor.trace.trace import WorkKind
 from advisor.trace.verdicts import CANNOT_DECIDE
+from advisor.words import percent, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from advisor.report.words import duration, percent, short_name
 from advisor.trace.findings.finding import INFO, MEDIUM_SHARE, Finding, Rule
 from advisor.trace.verdicts import GPU_BOUND
+from advisor.words import duration, percent, short_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from advisor.report.words import percent
 from advisor.trace.causes import Cause
 from advisor.trace.findings.finding import HIGH, MEDIUM, MEDIUM_SHARE, Finding, Rule, severity
+from advisor.words import percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from advisor.report.words import duration, percent
 from advisor.trace.causes import FUSIBLE
 from advisor.trace.findings.finding import INFO, MEDIUM_SHARE, Finding, severity
 from advisor.trace.findings.remedies import remedies
+from advisor.words import duration, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

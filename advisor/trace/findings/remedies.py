@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from advisor.report.words import duration, duration_range, percent
+from advisor.words import duration, duration_range, percent
 
 if TYPE_CHECKING:
     from advisor.trace.candidates import Saving

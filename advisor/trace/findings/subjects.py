@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from advisor.report.words import duration, percent, plain
 from advisor.trace.causes import FUSIBLE, Cause
 from advisor.trace.verdicts import decided_ratio, verdict
+from advisor.words import duration, percent, plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from advisor.report.words import percent
 from advisor.trace.causes import Cause
 from advisor.trace.findings.finding import MEDIUM_SHARE, Finding, Rule, severity
 from advisor.trace.launches import CallClass
+from advisor.words import percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
