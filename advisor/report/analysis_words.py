@@ -27,7 +27,7 @@ __all__ = [
 ]
 
 HEADLINES = {
-    GPU_BOUND: "GPU-bound: it has enough to do, and fusing to save launches would gain little.",
+    GPU_BOUND: "GPU-bound: the GPU has enough to do, and fusing to save launches would gain little.",
     CANNOT_DECIDE: "undecided: the trace does not show enough to tell why the GPU waits.",
     "launch-bound": "launch-bound: the GPU waits while kernels are being launched.",
     "dispatch-bound": "dispatch-bound: the GPU waits for the framework between its launches.",
