@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: demo test samples lock clean
+.PHONY: demo test samples reports lock clean
 .DELETE_ON_ERROR:
 
 .venv/installed: requirements/run.lock pyproject.toml
@@ -35,6 +35,15 @@ test: .venv/installed-test
 
 samples: .venv/installed
 	$(BIN)/python -m sample_traces.write_samples
+
+SAMPLES := launch_bound_decode gpu_bound_cnn sync_bound_loop cuda_graph_replay
+
+# The committed reports of the samples.
+reports: .venv/installed
+	@for sample in $(SAMPLES); do \
+		COLUMNS=80 $(BIN)/advisor analyze sample_traces/$$sample.sqlite --html reports/$$sample.html \
+			--markdown reports/$$sample.md --json reports/$$sample.json > reports/$$sample.txt || exit 1; \
+	done
 
 # Renews the locked versions; commit the result.
 lock: .venv/installed
