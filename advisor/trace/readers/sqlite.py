@@ -209,8 +209,10 @@ class Database:
         """The lowest row id, and one more than the highest; (0, 0) where the table cannot be split by it."""
         if any(name.lower() == "rowid" for name in self._tables[table]):
             return 0, 0
+        # Each in a query of its own: only then SQLite goes straight to that end of the table.
+        ends = (f"({_select(table, [end])})" for end in ("min(rowid)", "max(rowid)"))
         try:
-            ((low, high),) = self._rows(_select(table, ["min(rowid)", "max(rowid)"]))
+            ((low, high),) = self._rows(f"SELECT {', '.join(ends)}")
         except sqlite3.OperationalError:
             return 0, 0  # a view, or a table WITHOUT ROWID
         return (0, 0) if low is None else (low, high + 1)
