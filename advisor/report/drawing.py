@@ -57,14 +57,17 @@ def median_run(analysis: Analysis, graph: int) -> Window:
     mine = mine[np.argsort(instances.start[mine], kind="stable")]
     measured = mine[runs.measured[mine]]
     run = int(measured[np.argsort(instances.span[measured], kind="stable")[(len(measured) - 1) // 2]])
-    begin, span = int(instances.start[run]), int(instances.span[run])
+    rows = np.flatnonzero(runs.of_work == run)
+    # Works may start before their launch calls: clocks differ.
+    begin = int(min(instances.start[run], analysis.trace.works.start[rows].min()))
+    end = int(analysis.trace.works.end[rows].max())
     number = int(np.flatnonzero(mine == run)[0]) + 1
     words = f"Run {number:,} of {len(mine):,}, the one with the median span" if len(mine) > 1 else "Its only run"
     return Window(
         begin=begin,
-        end=begin + span,
-        works=np.flatnonzero(runs.of_work == run),
-        words=f"{words}: {duration(span)} from {begin / 1e9:.6f} s on the trace's clock.",
+        end=end,
+        works=rows,
+        words=f"{words}: {duration(end - begin)} from {begin / 1e9:.6f} s on the trace's clock.",
     )
 
 
