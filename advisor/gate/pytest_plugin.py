@@ -101,6 +101,7 @@ class LaunchOverhead:
         reason = unable()
         if reason:
             pytest.skip(f"launch_overhead: {reason}")
+        self._baseline(baseline)
         traces = [self._record(name, number) for number in range(1, runs + 1)]
         self.check(*traces, baseline=baseline, region=region, policy=policy)
 
@@ -121,22 +122,27 @@ class LaunchOverhead:
         from advisor.gate.compare import compare
         from advisor.gate.runs import load_run
 
-        path = Path(baseline)
-        path = path if path.is_absolute() else self._root / path
+        path = self._baseline(baseline)
         try:
             known = load_baseline(path) if path.exists() else None
             region = region or (known.region if known else None)
             recordings = [load_run(Path(run), region=region) for run in runs]
             if self._reason:
                 return self._write(path, recordings, region)
-            if known is None:
-                pytest.fail(f"no baseline {path}: record it with pytest --launch-overhead-record REASON", pytrace=False)
-            comparison = compare(known.runs, recordings, policy, baseline=path)
+            comparison = compare(known.runs if known else (), recordings, policy, baseline=path)
         except AdvisorError as error:
             pytest.fail(str(error), pytrace=False)
         if comparison.verdict.exit_code:
             pytest.fail(_words(comparison), pytrace=False)
         return comparison
+
+    def _baseline(self, given: str | Path) -> Path:
+        """The baseline's file; the test fails where it should exist and does not."""
+        path = Path(given)
+        path = path if path.is_absolute() else self._root / path
+        if not path.exists() and not self._reason:
+            pytest.fail(f"no baseline {path}: record it with pytest --launch-overhead-record REASON", pytrace=False)
+        return path
 
     def _write(self, path: Path, recordings: Sequence[Recording], region: str | None) -> Comparison | None:
         from advisor.gate.baseline import load_baseline, record
