@@ -1,0 +1,51 @@
+"""`advisor analyze --html FILE` and the like: one option for each format of reports."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from advisor.report.formats import FORMATS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Advisor
+
+DECODE = "launch_bound_decode.sqlite"
+BEGINS = {"json": "{", "html": "<!doctype html>", "markdown": "## `decode_token` is", "perfetto": "{"}
+
+
+def test_every_format_is_written_beside_the_report(advisor_command: Advisor, samples: Path, tmp_path: Path) -> None:
+    options = [part for form in FORMATS for part in (f"--{form.option}", tmp_path / form.option)]
+    result = advisor_command("analyze", samples / DECODE, *options)
+    assert result.returncode == 0, result.stderr
+    assert "Gap ratio" in result.stdout
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(BEGINS)
+    for option, begin in BEGINS.items():
+        assert (tmp_path / option).read_text(encoding="utf-8").startswith(begin)
+
+
+@pytest.mark.parametrize("option", BEGINS)
+def test_a_dash_is_standard_output_and_nothing_else_is_there(
+    advisor_command: Advisor, samples: Path, tmp_path: Path, option: str
+) -> None:
+    result = advisor_command("analyze", samples / DECODE, f"--{option}", "-")
+    advisor_command("analyze", samples / DECODE, f"--{option}", tmp_path / "file")
+    assert result.stdout == (tmp_path / "file").read_text(encoding="utf-8")
+    if BEGINS[option] == "{":
+        json.loads(result.stdout)
+
+
+def test_two_reports_in_one_place_are_refused_before_anything_is_read(advisor_command: Advisor, tmp_path: Path) -> None:
+    result = advisor_command("analyze", tmp_path / "missing.sqlite", "--json", "-", "--markdown", "-")
+    assert result.returncode == 2
+    assert "--json and --markdown both write to -" in result.stderr
+
+
+def test_help_names_every_format(advisor_command: Advisor) -> None:
+    shown = advisor_command("analyze", "--help").stdout
+    for form in FORMATS:
+        assert f"--{form.option}" in shown
