@@ -83,7 +83,7 @@ def _graphs(analysis: Analysis) -> Iterator[str]:
     if analysis.graph_figures[0].source == "trace":
         return
     yield from ("### Graphs, medians over their runs", "")
-    yield row("graph", "verdict", "gap ratio", "p95", "fusion saves at most", "span", "kernels", "runs")
+    yield row("graph", "verdict", "gap ratio", "p95", "fusion saves at most", "span", f"{_unit(analysis)}s", "runs")
     yield "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for graph in analysis.graph_figures[:GRAPHS]:
         yield row(
@@ -103,7 +103,7 @@ def _candidates(analysis: Analysis) -> Iterator[str]:
     if not analysis.candidates:
         return
     when = "in the trace" if analysis.graph_figures[0].source == "trace" else "in a run"
-    yield from ("### Chains of kernels that could be one", "")
+    yield from (f"### Chains of {_unit(analysis)}s that could be one", "")
     yield from (row("chain", "graph", when, f"saving {when}, predicted"), "| --- | --- | ---: | ---: |")
     for candidate in analysis.candidates[:CANDIDATES]:
         yield row(
@@ -118,7 +118,7 @@ def _candidates(analysis: Analysis) -> Iterator[str]:
 def _kernels(analysis: Analysis) -> Iterator[str]:
     device = device_word(analysis)
     yield from (f"<details><summary>{device} work with the largest fusible gaps</summary>", "")
-    yield row("kernel", "name", "class", "count", f"{device} time", "fusible", "gap ratio")
+    yield row(_unit(analysis), "name", "class", "count", f"{device} time", "fusible", "gap ratio")
     yield "| --- | --- | --- | ---: | ---: | ---: | ---: |"
     for kernel in analysis.kernel_figures[:KERNELS]:
         yield row(
@@ -132,6 +132,10 @@ def _kernels(analysis: Analysis) -> Iterator[str]:
         )
     yield from _more(len(analysis.kernel_figures) - KERNELS, "names")
     yield from ("</details>", "")
+
+
+def _unit(analysis: Analysis) -> str:
+    return "kernel" if device_word(analysis) == "GPU" else "node"
 
 
 def _more(count: int, what: str) -> Iterator[str]:

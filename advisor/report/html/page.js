@@ -49,6 +49,7 @@
     return `${fixed(value, Math.abs(value) < 10 ? 1 : 0)}${SPACE_BEFORE_UNIT}%`;
   }
 
+  const unit = data.device === "GPU" ? "kernel" : "node";
   const sum = (values) => values.reduce((total, value) => total + value, 0);
   const plural = (count, word) => `${grouped(count)} ${word}${count === 1 ? "" : "s"}`;
 
@@ -193,8 +194,8 @@
       ["Gap ratio", percent(graph.gap_ratio), graph.gap_ratio === null ? "not decidable" : `threshold ${percent(data.threshold)}`],
       ["Fusion could save", percent(graph.fusible_share), `at most, ${run}`],
       [`${device} busy`, percent(totals.busy_ns / totals.span_ns), `${duration(totals.busy_ns)} of ${duration(totals.span_ns)}`],
-      [device === "GPU" ? "Kernels" : "Nodes", grouped(totals.kernels),
-        device === "GPU" ? plural(totals.launch_calls, "launch call") : plural(data.graphs_in_all, "graph")],
+      [unit === "kernel" ? "Kernels" : "Nodes", grouped(totals.kernels),
+        unit === "kernel" ? plural(totals.launch_calls, "launch call") : plural(data.graphs_in_all, "graph")],
     ];
     if (graph.source !== "trace") {
       figures.splice(2, 0, ["A run takes", duration(graph.span_ns), `median of ${plural(graph.instances - (graph.instances > graph.warmup ? graph.warmup : 0), "run")}`]);
@@ -268,7 +269,7 @@
 
   function showGraphs(timeline) {
     const node = section("graphs", "Graphs");
-    const sources = { nvtx: "NVTX range", cuda_graph: "CUDA graph", iteration: "found from repetition", trace: "the whole trace" };
+    const sources = { nvtx: unit === "kernel" ? "NVTX range" : "run of the session", cuda_graph: "CUDA graph", iteration: "found from repetition", trace: "the whole trace" };
     const name = (graph) => {
       const place = data.graphs.indexOf(graph);
       const drawn = data.drawings.findIndex((drawing) => drawing.graph === place);
@@ -284,12 +285,12 @@
       { title: "gap ratio", number: true, value: (graph) => graph.gap_ratio, cell: (graph) => [percent(graph.gap_ratio), el("small", {}, `p95 ${percent(graph.p95_gap_ratio)}`)] },
       { title: "fusion saves at most", number: true, value: (graph) => graph.fusible_share, cell: (graph) => percent(graph.fusible_share) },
       { title: "span", number: true, value: (graph) => graph.span_ns, cell: (graph) => duration(graph.span_ns) },
-      { title: "kernels", number: true, value: (graph) => graph.kernels_per_instance, cell: (graph) => grouped(graph.kernels_per_instance) },
+      { title: `${unit}s`, number: true, value: (graph) => graph.kernels_per_instance, cell: (graph) => grouped(graph.kernels_per_instance) },
       { title: "runs", number: true, value: (graph) => graph.instances, cell: (graph) => [grouped(graph.instances), graph.warmup ? el("small", {}, `${grouped(graph.warmup)} warm-up`) : null] },
     ];
     const hidden = data.graphs_in_all - data.graphs.length;
     node.append(
-      el("p", { class: "hint" }, `Executions with one name and one kernel sequence. Figures are medians over the runs, warm-up apart. Flagged over a gap ratio of ${percent(data.threshold)}.`),
+      el("p", { class: "hint" }, `Executions with one name and one sequence of ${unit}s. Figures are medians over the runs, warm-up apart. Flagged over a gap ratio of ${percent(data.threshold)}.`),
       table(columns, data.graphs, { caption: "Graphs", limit: 25 }).node);
     if (hidden) node.append(el("p", { class: "note" }, `${grouped(hidden)} more graphs are in the JSON report.`));
   }
@@ -297,7 +298,8 @@
   function showCandidates() {
     if (!data.candidates.length) return;
     const node = section("candidates", "Candidates");
-    node.append(el("p", { class: "hint" }, "Consecutive on one stream, of classes that may merge. A trace does not tell whether one kernel reads what the one before wrote: these are places to look at, and what they would save is predicted."));
+    node.querySelector("h2").textContent = `Chains of ${unit}s that could be one`;
+    node.append(el("p", { class: "hint" }, `Consecutive on one stream, of classes that may merge. A trace does not tell whether one ${unit} reads what the one before wrote: these are places to look at, and what they would save is predicted.`));
     const run = data.graphs[0].source === "trace" ? "in the trace" : "in a run";
     const levers = data.levers.filter((lever) => lever.chains || lever.capture_ns);
     if (levers.length) {
@@ -305,7 +307,7 @@
         { title: "graph", wide: true, cell: (lever) => el("span", { class: "mono" }, graphName(lever.graph, lever.variant)) },
         { title: "chains", number: true, cell: (lever) => grouped(lever.chains) },
         { title: "fuse all of them", number: true, cell: (lever) => durationRange(lever.fusion_ns) },
-        { title: "or: CUDA graph", number: true, cell: (lever) => (lever.capture_ns ? durationRange(lever.capture_ns) : "-") },
+        ...(unit === "kernel" ? [{ title: "or: CUDA graph", number: true, cell: (lever) => (lever.capture_ns ? durationRange(lever.capture_ns) : "-") }] : []),
         { title: "why", wide: true, cell: (lever) => el("small", {}, lever.capture_basis) },
       ];
       node.append(el("h3", {}, `What each lever would save ${run}`), table(columns, levers, { caption: "Levers", limit: 5 }).node);
@@ -327,8 +329,9 @@
   }
 
   function showKernels() {
-    const node = section("kernels", "Kernels");
-    if (data.device !== "GPU") node.querySelector("h2").textContent = "Operators";
+    const title = unit === "kernel" ? "Kernels" : "Operators";
+    const node = section("kernels", title);
+    node.querySelector("h2").textContent = title;
     const columns = [
       { title: "name", wide: true, value: (row) => row.label.toLowerCase(), cell: (row) => nameCell(row.short, row.name, saysMore(row) ? row.label : null) },
       { title: "class", value: (row) => row.op_class, cell: (row) => row.op_class },
@@ -372,7 +375,7 @@
       ["works outside of all graphs", coverage.outside_graphs],
     ];
     node.append(
-      el("dl", { class: "facts" }, ...facts.map(([term, count]) => el("div", {}, el("dt", {}, term), el("dd", {}, grouped(count))))),
+      el("dl", { class: "facts" }, ...facts.filter(([, count], place) => count || place < 2).map(([term, count]) => el("div", {}, el("dt", {}, term), el("dd", {}, grouped(count))))),
       el("p", { class: "hint more" }, `Read from ${source.path}${source.schema_version ? `, schema ${source.schema_version}` : ""}. Busy and idle time add up to the time from first to last work on every device, to the nanosecond.`));
   }
 
@@ -444,7 +447,7 @@
       y += SPACE;
       const where = (column, index) => column.flatMap((value, place) => (value === index ? [place] : []));
       drawing.threads.forEach((label, thread) => {
-        add("label", LABEL, `${label}: API calls`, []);
+        add("label", LABEL, `${label}: ${unit === "kernel" ? "API calls" : "executor"}`, []);
         const ranges = where(drawing.ranges.thread, thread);
         const deepest = Math.max(-1, ...ranges.map((range) => drawing.ranges.depth[range]));
         for (let depth = 0; depth <= deepest; depth += 1) add("ranges", RANGE, thread, ranges.filter((range) => drawing.ranges.depth[range] === depth));
@@ -1032,7 +1035,7 @@
     describe_range(range) {
       const { ranges } = this.drawing;
       return [el("h3", {}, el("code", {}, ranges.name[range]), ` took ${duration(ranges.duration[range])}`),
-        el("ul", {}, el("li", {}, `NVTX range on ${this.drawing.threads[ranges.thread[range]]}`))];
+        el("ul", {}, el("li", {}, `Range on ${this.drawing.threads[ranges.thread[range]]}`))];
     }
 
     listLongest() {
