@@ -25,6 +25,17 @@ def staged(target: Path) -> Iterator[Path]:
     """
     if target.is_dir():
         raise BadInput(f"{target} is a directory: name a file to write")
+    target = target.resolve()
+    if target.exists() and not target.is_file():
+        # A device or a pipe is written into; a file in its place would be the end of it.
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / "output"
+            yield path
+            try:
+                target.write_bytes(path.read_bytes())
+            except OSError as error:
+                raise BadInput(f"cannot write {target}: {error.strerror}") from None
+        return
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     except OSError as error:

@@ -6,6 +6,7 @@ Heavy imports (numpy, pandas, onnx, ONNX Runtime) happen inside the commands tha
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import Annotated
@@ -66,6 +67,10 @@ def _options(
 
 def main() -> None:
     """Run the command line; an expected failure becomes one line on stderr and its exit code."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            # What a terminal's encoding lacks (µ, →) becomes a question mark, not an error.
+            stream.reconfigure(errors="replace")
     try:
         app()
     except AdvisorError as error:
@@ -73,5 +78,14 @@ def main() -> None:
         sys.exit(error.exit_code)
     except BrokenPipeError:
         # The reader went away (`advisor … | head`): no traceback, also not from the interpreter's last flush.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(1)
+        _drop_output()
+        sys.exit(128 + 13)  # as a shell names the end of other programs there, and no verdict of ours
+    except OSError as error:
+        _drop_output()
+        print(f"error: cannot write the output: {error.strerror}", file=sys.stderr)
+        sys.exit(2)
+
+
+def _drop_output() -> None:
+    """Let the interpreter's last flush of standard output succeed."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -25,7 +25,10 @@ LARGE_FILE = 64 * 1024 * 1024
 @with_report_options
 def analyze(
     trace: Annotated[
-        Path, typer.Argument(metavar="TRACE", help="A profile by nsys, PyTorch or ONNX Runtime.", show_default=False)
+        Path,
+        typer.Argument(
+            metavar="TRACE", help="A profile by nsys, PyTorch or ONNX Runtime.", show_default=False, readable=False
+        ),
     ],
     threshold: Annotated[
         float, typer.Option(parser=parse_ratio, metavar="RATIO", help="Flag graphs with a gap ratio over this.")
@@ -56,7 +59,7 @@ def analyze(
     import advisor
     from advisor.trace.verdicts import CANNOT_DECIDE
 
-    reports.check()
+    reports.check(trace)
     with _progress(trace) as progress:
         analysis = advisor.analyze(
             advisor.read_trace(trace, progress),

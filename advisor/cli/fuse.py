@@ -17,10 +17,10 @@ from advisor.cli.model_options import (
     Provider,
     Seed,
     Threads,
-    check_apart,
     parse_dims,
     progress,
 )
+from advisor.cli.options import check_apart
 
 __all__ = ["fuse"]
 
@@ -45,7 +45,7 @@ def fuse(
     json_file: Json = None,
     threads: Threads = None,
     budget: Annotated[
-        float, typer.Option(min=0.0, metavar="SECONDS", help="Time for measuring; proving comes on top.")
+        float, typer.Option(min=0.0, max=86_400.0, metavar="SECONDS", help="Time for measuring; proving comes on top.")
     ] = 30.0,
     seed: Seed = 0,
 ) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from advisor.cli.options import parse_ratio
+from advisor.cli.options import check_apart, parse_ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -78,6 +78,13 @@ def gate(
     from advisor.report.comparison_sarif import comparison_sarif
     from advisor.report.comparison_text import render_comparison
 
+    for option, file in (
+        ("--json", json_file),
+        ("--markdown", markdown_file),
+        ("--junit", junit_file),
+        ("--sarif", sarif_file),
+    ):
+        check_apart(option, file, [*runs, baseline, policy, model])
     rules = _policy(policy, budget or [], level, min_effect)
     if baseline is None and not rules.budgets and not any("budgets" in graph for graph in rules.graphs.values()):
         raise BadInput("nothing to hold the runs against: give --baseline BASE.json, or --budget KEY=VALUE")

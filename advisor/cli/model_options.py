@@ -14,7 +14,7 @@ from advisor.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["Batch", "Dim", "Inputs", "Json", "Provider", "Seed", "Threads", "check_apart", "parse_dims", "progress"]
+__all__ = ["Batch", "Dim", "Inputs", "Json", "Provider", "Seed", "Threads", "parse_dims", "progress"]
 
 Provider = Annotated[
     str | None,
@@ -37,7 +37,7 @@ Json = Annotated[
     Path | None, typer.Option("--json", metavar="FILE", help="Write the report as JSON; - is standard output.")
 ]
 Threads = Annotated[
-    int | None, typer.Option(min=1, help="Threads inside an operator; ONNX Runtime's choice unless given.")
+    int | None, typer.Option(min=1, max=512, help="Threads inside an operator; ONNX Runtime's choice unless given.")
 ]
 Seed = Annotated[int, typer.Option(min=0, help="Of generated inputs and of the order of measurements.")]
 
@@ -51,17 +51,6 @@ def parse_dims(options: Iterable[str]) -> dict[str, int]:
             raise BadInput(f"--dim {option!r} is no NAME=N, such as --dim sequence_length=128")
         dims[name.strip()] = int(size)
     return dims
-
-
-def check_apart(option: str, target: Path | None, others: Iterable[Path | None]) -> None:
-    """A file that OPTION writes never takes the place of another file of this run, also not through a link."""
-    if target is None or str(target) == "-":
-        return
-    for other in others:
-        if other is not None and (
-            target.resolve() == other.resolve() or (target.exists() and other.exists() and target.samefile(other))
-        ):
-            raise BadInput(f"{option} {target} is also {other}: name another file")
 
 
 @contextmanager

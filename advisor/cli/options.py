@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import typer
 
-__all__ = ["parse_ratio", "parse_time"]
+from advisor.errors import BadInput
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+__all__ = ["check_apart", "parse_ratio", "parse_time"]
 
 _NS = {"s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "ns": 1.0, "": 1e9}
 
@@ -26,3 +33,14 @@ def parse_ratio(text: str) -> float:
     if not 0 <= ratio <= 1:
         raise typer.BadParameter(f"{text!r} is no ratio: write 0.2 or 20%")
     return ratio
+
+
+def check_apart(option: str, target: Path | None, others: Iterable[Path | None]) -> None:
+    """A file that OPTION writes never takes the place of another file of this run, also not through a link."""
+    if target is None or str(target) == "-":
+        return
+    for other in others:
+        if other is not None and (
+            target.resolve() == other.resolve() or (target.exists() and other.exists() and target.samefile(other))
+        ):
+            raise BadInput(f"{option} {target} is also {other}: name another file")

@@ -18,11 +18,10 @@ from advisor.cli.model_options import (
     Provider,
     Seed,
     Threads,
-    check_apart,
     parse_dims,
     progress,
 )
-from advisor.cli.options import parse_ratio
+from advisor.cli.options import check_apart, parse_ratio
 from advisor.errors import BadInput
 
 __all__ = ["profile"]

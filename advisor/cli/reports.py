@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from advisor.cli.options import check_apart
 from advisor.errors import BadInput
 from advisor.report.formats import FORMATS
 
@@ -31,12 +32,14 @@ class Reports(dict[str, Path]):
         """A report goes to standard output, which then holds nothing else."""
         return STDOUT in self.values()
 
-    def check(self) -> None:
-        """Refuse what cannot be written before the work begins.
+    def check(self, trace: Path) -> None:
+        """Refuse what must not be written, before the work begins.
 
         Raises:
-            BadInput: Two reports would go to one place.
+            BadInput: Two reports would go to one place, or one in the place of the TRACE.
         """
+        for option, place in self.items():
+            check_apart(f"--{option}", place, [trace])
         places = list(self.values())
         for place in places:
             if places.count(place) > 1:

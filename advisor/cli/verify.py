@@ -18,10 +18,10 @@ from advisor.cli.model_options import (
     Provider,
     Seed,
     Threads,
-    check_apart,
     parse_dims,
     progress,
 )
+from advisor.cli.options import check_apart
 
 __all__ = ["verify"]
 

@@ -86,7 +86,7 @@ def resolve_sizes(inputs: Sequence[ir.Value], given: Mapping[str, int], batch: i
         for term in terms:
             if term in known or term.isdigit():
                 continue
-            known[term] = (batch or 1) if is_batch else _default(term, axis, row)
+            known[term] = (1 if batch is None else batch) if is_batch else _default(term, axis, row)
             if not is_batch or batch is None:
                 assumed[term] = known[term]
         if key not in known:

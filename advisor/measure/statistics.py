@@ -88,11 +88,12 @@ def median_interval(values: ArrayLike, *, seed: int = 0, confidence: float = CON
 def judge(ratio: Interval, a_a: Interval) -> Verdict:
     """What RATIO allows to say beside its A/A control, measured in the same rounds.
 
-    A ratio whose interval includes 1, or that lies within the A/A interval, is no measurable change. An A/A interval
-    that misses 1 shows two equal sessions that differ (memory layout, order): what lies between it and 1 is then no
-    change either.
+    A ratio whose interval includes 1, or that lies within the A/A interval, is no measurable change. Two equal sessions
+    that differ (memory layout, order) show what the difference of two sessions alone can be, to either side: so a ratio
+    counts only when it is further from 1 than any end of the A/A interval.
     """
-    if min(a_a.low, 1.0) <= ratio.ratio <= max(a_a.high, 1.0):
+    noise = max(abs(a_a.low - 1), abs(a_a.high - 1))
+    if abs(ratio.ratio - 1) <= noise:
         return Verdict.UNCHANGED
     if ratio.high < 1:
         return Verdict.FASTER

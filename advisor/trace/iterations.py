@@ -73,6 +73,8 @@ def find_iterations(trace: Trace, launches: Launches) -> list[Iterations]:
             continue
         starts = trace.calls.start[launches.call]
         begin = starts[kernels[marks[:-1]]]
+        if (np.diff(begin) <= 0).any():  # They begin inside one launch call: no executions of a program.
+            continue
         end = starts[kernels[marks[-1] - 1]]
         place = np.searchsorted(begin, starts[mine], side="right") - 1
         inside = (place >= 0) & (starts[mine] <= end)

@@ -203,3 +203,27 @@ def test_times_that_no_recording_has_are_refused(samples: Path, tmp_path: Path) 
     connection.close()
     with pytest.raises(BadInput, match="days apart, so it is damaged"):
         advisor.read_trace(trace)
+
+
+def _damaged(samples: Path, folder: Path, statement: str) -> Path:
+    trace = folder / "damaged.sqlite"
+    shutil.copy(samples / "launch_bound_decode.sqlite", trace)
+    connection = sqlite3.connect(trace)
+    connection.execute(statement)
+    connection.commit()
+    connection.close()
+    return trace
+
+
+def test_kernels_without_a_time_are_no_verdict(samples: Path, tmp_path: Path) -> None:
+    table = "CUPTI_ACTIVITY_KIND_KERNEL"
+    with pytest.raises(BadInput, match="no column start"):
+        advisor.read_trace(_damaged(samples, tmp_path, f"ALTER TABLE {table} DROP COLUMN start"))
+    swapped = f'UPDATE {table} SET start = "end", "end" = start'
+    with pytest.raises(CannotDecide, match="GPU records"):
+        advisor.read_trace(_damaged(samples, tmp_path, swapped))
+
+
+def test_kernels_of_one_launch_call_are_no_iterations(samples: Path, tmp_path: Path) -> None:
+    trace = _damaged(samples, tmp_path, "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET correlationId = 5")
+    assert advisor.analyze(advisor.read_trace(trace)).totals.launch_calls > 0

@@ -135,6 +135,11 @@ def _requests(names: Mapping[str, frozenset[str]]) -> dict[str, dict[str, str]]:
             alias: [f'"{name}"' for name in choices if name in names.get(table, ()) or name == "rowid"]
             for alias, choices in columns.items()
         }
+        if table in WORK_TABLES and table in names and not (present["start"] and present["end"]):
+            raise BadInput(
+                f"the export's table {table} has no column start or no column end: "
+                "export it again with `nsys export --type sqlite REPORT.nsys-rep`"
+            )
         # A table without times holds no events, whatever it is.
         if present["start"] and present["end"]:
             requests[table] = {
@@ -152,7 +157,7 @@ def _assemble(path: Path, database: Database, tables: Mapping[str, Table]) -> Tr
     calls, _ = _closed(_stacked(tables, CALL_TABLES, CALL_COLUMNS))
     overheads, _ = _closed(_stacked(tables, OVERHEAD_TABLES, OVERHEAD_COLUMNS))
     ranges, unclosed_ranges = _closed(_ranges(tables))
-    if not len(works["start"]):
+    if 2 * len(works["start"]) <= len(recorded["start"]):
         raise CannotDecide(_nothing_to_analyze(path, len(calls["start"]), dropped))
 
     tids, thread = dense_codes(np.concatenate([calls["tid"], overheads["tid"], ranges["tid"]]))
@@ -196,7 +201,7 @@ def _assemble(path: Path, database: Database, tables: Mapping[str, Table]) -> Tr
 
 def _nothing_to_analyze(path: Path, calls: int, dropped: int) -> str:
     if dropped:
-        return f"{path}: none of its {dropped:,} GPU records has a start and an end time: {RECORD_AGAIN}"
+        return f"{path}: {dropped:,} of its GPU records have no end, or one before their start: {RECORD_AGAIN}"
     if calls:
         return (
             f"{path} has {calls:,} CUDA API calls but no work on a GPU (kernel tracing failed or was not permitted, "
