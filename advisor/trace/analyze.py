@@ -91,7 +91,7 @@ def analyze(
     parts = split(trace, launches, activity, timeline.order[places], timeline.idle_since[places])
     say("measuring graphs")
     regions = find_regions(trace, launches, region)
-    instances = measure_instances(trace, launches, timeline, activity, regions)
+    instances = measure_instances(trace, launches, timeline, activity, regions, places, parts)
 
     totals = _totals(trace, launches, timeline, parts, threshold)
     if len(regions):

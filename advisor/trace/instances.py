@@ -63,9 +63,15 @@ class Runs:
 
 
 def measure_instances(
-    trace: Trace, launches: Launches, timeline: Timeline, activity: ThreadActivity, regions: Regions
+    trace: Trace,
+    launches: Launches,
+    timeline: Timeline,
+    activity: ThreadActivity,
+    regions: Regions,
+    gap_places: NDArray[np.intp],
+    gap_causes: NDArray[np.int64],
 ) -> Instances:
-    """Measure every region."""
+    """Measure every region; GAP_PLACES and GAP_CAUSES are all gaps of the trace, as in `Evidence`."""
     of_place = regions.of_work[timeline.order]
     places = np.flatnonzero(of_place >= 0)
     places = places[np.argsort(of_place[places], kind="stable")]
@@ -86,8 +92,18 @@ def measure_instances(
 
     idle_since = timeline.idle_since[places]
     idle = np.flatnonzero((timeline.exposed_gap[places] > 0) & (begin[region] < start))
-    parts = split(trace, launches, activity, rows[idle], idle_since[idle], begin[region[idle]])
-    causes = np.stack([_sum(region[idle], part, count) for part in parts], axis=1)
+    # Only a gap that began before its region is cut anew; the others are what they are in the whole trace.
+    starts_before = idle_since[idle] < begin[region[idle]]
+    early, whole = idle[starts_before], idle[~starts_before]
+    cut = split(trace, launches, activity, rows[early], idle_since[early], begin[region[early]])
+    columns = np.searchsorted(gap_places, places[whole])
+    causes = np.stack(
+        [
+            _sum(region[early], part, count) + _sum(region[whole], gap_causes[cause][columns], count)
+            for cause, part in enumerate(cut)
+        ],
+        axis=1,
+    )
 
     leads = launches.first_of_call[rows]
     return Instances(
