@@ -20,7 +20,7 @@ from advisor.fuse.rules import RULES
 from advisor.fuse.scope import OVERRIDABLE_SINCE, Facts, Known, Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -47,6 +47,7 @@ class Site:
         value: Name of the value that they compute; a fused node's output keeps it.
         status: `applied`; `illegal`, the fusion would not compute the same; `unsupported`, it could not run.
         reason: Why it was not applied, for people to read; empty otherwise.
+        group: Shapes of what it reads; sites of one rule that have the same are worth the same.
     """
 
     rule: str
@@ -55,9 +56,16 @@ class Site:
     value: str
     status: Status
     reason: str
+    group: str = ""
 
 
-def rewrite(model: ir.Model, rules: Sequence[Rule] = RULES, *, provider: str) -> tuple[Site, ...]:
+def rewrite(
+    model: ir.Model,
+    rules: Sequence[Rule] = RULES,
+    *,
+    provider: str,
+    accept: Callable[[Site], bool] = lambda _: True,
+) -> tuple[Site, ...]:
     """Apply RULES to MODEL, in place and until none applies any more, and say where and where not.
 
     Bodies of If, Loop and Scan are rewritten too, each by itself. Calls of local functions are first replaced by the
@@ -67,6 +75,7 @@ def rewrite(model: ir.Model, rules: Sequence[Rule] = RULES, *, provider: str) ->
         model: Changed; give a clone to keep the original. Inputs, outputs and their names stay.
         rules: The earlier ones win where two fit.
         provider: Execution provider that will run the model, as ONNX Runtime names it.
+        accept: Whether a legal site is to be fused; one that is not accepted is left as it is, and out of the answer.
     """
     _inline_functions(model)
     writer = _Writer(model, Facts(model))
@@ -81,7 +90,7 @@ def rewrite(model: ir.Model, rules: Sequence[Rule] = RULES, *, provider: str) ->
                 for rule, patterns in by_root.get(node.op_type, {}).items():
                     if node.graph is not graph:
                         break
-                    site = _apply(rule, patterns, node, scope, writer)
+                    site = _apply(rule, patterns, node, scope, writer, accept)
                     if site is not None:
                         (applied if site.status == "applied" else refused).append(site)
         if len(applied) == before:
@@ -99,7 +108,9 @@ def _candidates(rules: Sequence[Rule], present: set[str]) -> dict[str, dict[Rule
     return by_root
 
 
-def _apply(rule: Rule, patterns: list[Pattern], node: ir.Node, scope: Scope, writer: _Writer) -> Site | None:
+def _apply(
+    rule: Rule, patterns: list[Pattern], node: ir.Node, scope: Scope, writer: _Writer, accept: Callable[[Site], bool]
+) -> Site | None:
     """Fuse what RULE finds at NODE; None if it finds nothing, or what it would write is there already."""
     refused: Site | None = None
     for match in chain.from_iterable(find(pattern, node, scope) for pattern in patterns):
@@ -110,11 +121,21 @@ def _apply(rule: Rule, patterns: list[Pattern], node: ir.Node, scope: Scope, wri
             continue
         names = tuple(writer.name_of(node) for node in _in_order(match))
         value = match.output.name or ""
+        group = _shapes(match)
         if isinstance(outcome, tuple):
+            site = Site(rule.id, rule.family, names, value, status, "", group)
+            if not accept(site):
+                continue
             writer.replace(match, outcome)
-            return Site(rule.id, rule.family, names, value, status, "")
-        refused = refused or Site(rule.id, rule.family, names, value, status, outcome)
+            return site
+        refused = refused or Site(rule.id, rule.family, names, value, status, outcome, group)
     return refused
+
+
+def _shapes(match: Match) -> str:
+    """What decides how long MATCH takes: the shapes of the values that it reads, constants of one element left out."""
+    values = dict.fromkeys(value for value in match.values.values() if value not in match.scalars)
+    return " ".join(legality.dims_text(match.scope.shape(value)) for value in values)
 
 
 def _judge(rule: Rule, match: Match) -> tuple[Status, tuple[New | None, ...] | str | None]:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Family", "New", "Rule"]
 
-Family = Literal["elementwise", "reduction", "gemm"]
+Family = Literal["elementwise", "reduction", "gemm", "attention", "structure", "optimizer"]
 
 
 class New:
@@ -40,7 +40,8 @@ class Rule:
 
     Attributes:
         id: Short, stable name, for example `layer-norm`.
-        family: Which of the three families of operator fusion it belongs to.
+        family: Where it belongs: one of the three families of operator fusion, attention, a change of structure, or
+            the work of another optimiser.
         description: One sentence for people.
         patterns: What to look for, the largest first.
         check: None where the fusion is legal, else the reason why not, for people to read. Changes nothing.

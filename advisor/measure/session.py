@@ -14,7 +14,7 @@ import onnxruntime as ort  # type: ignore[import-untyped]
 from advisor.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -100,6 +100,7 @@ def open_session(
     threads: int | None = None,
     exact: bool = False,
     profile: Path | None = None,
+    libraries: Sequence[Path] = (),
 ) -> ort.InferenceSession:
     """Load a model.
 
@@ -111,6 +112,7 @@ def open_session(
         threads: Threads inside an operator; None leaves it to ONNX Runtime (one for each core).
         exact: Compute float32 in float32. By default CUDA rounds the factors of products to 10 bits (TF32), which would
             hide what a comparison looks for.
+        libraries: Custom-operator libraries that the model needs.
         profile: Record every node's execution to a file whose name begins so; `end_profiling` of the session tells it.
 
     Raises:
@@ -129,6 +131,11 @@ def open_session(
     # cores a paired latency was wrong by a factor of four. They still spin while a run lasts.
     options.add_session_config_entry("session.force_spinning_stop", "1")
     options.add_session_config_entry("session.record_ep_graph_assignment_info", "1")
+    for library in libraries:
+        try:
+            options.register_custom_ops_library(str(library))
+        except Exception as error:
+            raise NotRunnable(error) from None
     source = model if isinstance(model, bytes) else str(model)
     for providers in _falling_back(provider, EXACT if exact else {}):
         try:

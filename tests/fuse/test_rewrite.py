@@ -22,7 +22,7 @@ SWISH_BODY = "a = Add(x, three) c = Clip(a, zero, six) m = Mul(x, c) y = Div(m, 
 def test_rules_have_names_and_sentences_of_their_own() -> None:
     assert len({rule.id for rule in RULES}) == len(RULES)
     for rule in RULES:
-        assert rule.family in ("elementwise", "reduction", "gemm")
+        assert rule.family in ("elementwise", "reduction", "gemm", "attention")
         assert rule.description
         assert "\n" not in rule.description
 
