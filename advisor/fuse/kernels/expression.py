@@ -1,8 +1,8 @@
 """What one generated kernel computes: a graph of element-wise operations and reductions over the elements of a row.
 
-A kernel sees its tensors as rows of columns. Where it reduces, the last REDUCED axes are the columns; where it does not,
-the run-time side makes rows as long as the shapes allow. Inside a row an input gives either a value for each column or
-one for all of them; across rows any NumPy broadcasting is a matter of strides, which the run-time side finds.
+A kernel sees its tensors as rows of columns. Where it reduces, the last REDUCED axes are the columns; where it does
+not, the run-time side makes rows as long as the shapes allow. Inside a row an input gives either a value for each column
+or one for all of them; across rows any NumPy broadcasting is a matter of strides, which the run-time side finds.
 """
 
 from __future__ import annotations
@@ -23,10 +23,13 @@ DOMAIN = "advisor.generated"
 MOST_TENSORS = 16
 """Inputs and outputs of one kernel together: more of them live at once spill registers on a GPU."""
 
-ELEMENTWISE = frozenset(
-    "Abs Add And Cast Ceil Cos Div Equal Erf Exp Floor Greater GreaterOrEqual IsInf IsNaN Less LessOrEqual Log Max Min"
-    " Mod Mul Neg Not Or Pow Round Sigmoid Sign Sin Sqrt Sub Tanh Where Xor".split()
-)
+# fmt: off
+ELEMENTWISE = frozenset({
+    "Abs", "Add", "And", "Cast", "Ceil", "Cos", "Div", "Equal", "Erf", "Exp", "Floor", "Greater", "GreaterOrEqual",
+    "IsInf", "IsNaN", "Less", "LessOrEqual", "Log", "Max", "Min", "Mod", "Mul", "Neg", "Not", "Or", "Pow", "Round",
+    "Sigmoid", "Sign", "Sin", "Sqrt", "Sub", "Tanh", "Where", "Xor",
+})
+# fmt: on
 """Operations on the values of one column, with the meaning of the ONNX operator of that name; Max and Min of two."""
 REDUCTIONS = frozenset({"ReduceMax", "ReduceMin", "ReduceSum"})
 """Operations over all columns of a row; the result is one value for the row."""
@@ -86,7 +89,7 @@ class Output:
 
     Attributes:
         value: Place in `Expression.values`.
-        access: COLUMNS, of the full shape; or ROW, of that shape with the reduced axes 1 or, without KEEPDIMS, left out.
+        access: COLUMNS, of the full shape; or ROW, of that shape with the reduced axes 1 or, without KEEPDIMS, gone.
         keepdims: Whether the reduced axes stay, as 1. Only for ROW.
     """
 
