@@ -1,8 +1,8 @@
 """What one generated kernel computes: a graph of element-wise operations and reductions over the elements of a row.
 
 A kernel sees its tensors as rows of columns. Where it reduces, the last REDUCED axes are the columns; where it does
-not, the run-time side makes rows as long as the shapes allow. Inside a row an input gives either a value for each column
-or one for all of them; across rows any NumPy broadcasting is a matter of strides, which the run-time side finds.
+not, the run-time side makes rows as long as the shapes allow. Inside a row an input gives either a value for each
+column or one for all of them; across rows any NumPy broadcasting is a matter of strides, which the run-time side finds.
 """
 
 from __future__ import annotations
