@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -86,12 +87,14 @@ def analyze(
     launches = join(trace)
     timeline = device_timeline(trace, launches)
     say("finding why the GPU waited")
-    activity = ThreadActivity(trace, launches, dispatch_limit_ns)
-    places = np.flatnonzero(timeline.exposed_gap)
-    parts = split(trace, launches, activity, timeline.order[places], timeline.idle_since[places])
+    with ThreadPoolExecutor(1) as pool:  # beside the gaps: NumPy lets go of Python's lock
+        found = pool.submit(find_regions, trace, launches, region)
+        activity = ThreadActivity(trace, launches, dispatch_limit_ns)
+        places = np.flatnonzero(timeline.exposed_gap)
+        parts = split(trace, launches, activity, timeline.order[places], timeline.idle_since[places])
+        regions = found.result()
     say("measuring graphs")
-    regions = find_regions(trace, launches, region)
-    instances = measure_instances(trace, launches, timeline, activity, regions, places, parts)
+    instances = measure_instances(trace, launches, timeline, activity, regions, parts)
 
     totals = _totals(trace, launches, timeline, parts, threshold)
     if len(regions):
@@ -102,11 +105,13 @@ def analyze(
     coverage = _coverage(trace, launches, regions)
     on_gpu = any(entry.gpu for entry in trace.devices)
     classes = op_classes(trace.work_names) if on_gpu else operator_classes(trace.work_names)
-    kernels = _kernel_figures(trace, launches, timeline, places, parts, threshold, classes)
     say("looking for what would help")
-    chains = find_chains(trace, evidence, classes)
-    levers = find_levers(trace, evidence, graphs, chains)
-    subjects = find_subjects(trace, totals, graphs, evidence, levers, threshold)
+    with ThreadPoolExecutor(1) as pool:
+        figures = pool.submit(_kernel_figures, trace, launches, timeline, places, parts, threshold, classes)
+        chains = find_chains(trace, evidence, classes)
+        levers = find_levers(trace, evidence, graphs, chains)
+        subjects = find_subjects(trace, totals, graphs, evidence, levers, threshold)
+        kernels = figures.result()
     return Analysis(
         trace=trace,
         threshold=threshold,

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from advisor.trace.hashing import numbers_for
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -98,8 +100,7 @@ _RANDOM = np.uint64(0x9E3779B97F4A7C15)
 def _hashes(trace: Trace, chains: Chains) -> NDArray[np.uint64]:
     """Shape (chains,): a hash of each chain's kernel names, in order, modulo 2**64."""
     first, sizes = chains.first[:-1], np.diff(chains.first)
-    generator = np.random.default_rng(0)
-    of_name = generator.integers(0, 2**63, len(trace.work_names), np.uint64) * np.uint64(2) + np.uint64(1)
+    of_name = numbers_for(len(trace.work_names))
     powers = np.multiply.accumulate(np.full(int(sizes.max()), _RANDOM))
     place = np.arange(len(chains.rows)) - np.repeat(first, sizes)
     return np.add.reduceat(of_name[trace.works.name[chains.rows]] * powers[place], first)

@@ -80,8 +80,8 @@ _CAUSE_OF_CLASS = {
 class ThreadActivity:
     """What each host thread was doing at each moment, as one sorted list of labelled segments.
 
-    A segment runs from one event (start or end of a call or of profiler overhead) to the next. The threads lie one
-    after the other on a single axis, so that one search answers for all of them.
+    A segment runs from one event (start or end of a call or of profiler overhead) to the next; neighbours of one cause
+    are one segment. The threads lie one after the other on a single axis, so that one search answers for all of them.
     """
 
     def __init__(self, trace: Trace, launches: Launches, dispatch_limit_ns: int) -> None:
@@ -92,55 +92,66 @@ class ThreadActivity:
         tag = np.concatenate([launches.call_class, np.full(len(overheads), -1, np.int8)])
         times = [column for column in (starts, trace.works.start) if len(column)]
         latest = [column for column in (ends, trace.works.end) if len(column)]
-        self._origin = min(int(column.min()) for column in times)
-        self._stride = max(int(column.max()) for column in latest) - self._origin + 1
+        origin = min(int(column.min()) for column in times)
+        stride = max(int(column.max()) for column in latest) - origin + 1
+        self._shift = np.arange(len(trace.threads)) * stride - origin
         events = np.concatenate([self._axis(starts, thread), self._axis(ends, thread)])
         order = np.argsort(events, kind="stable")
+        events = events[order]
         labels = _labels(
-            events[order],
+            events,
             begins=order < len(starts),
             tag=np.concatenate([tag, tag])[order],
             thread=np.concatenate([thread, thread])[order],
             dispatch_limit_ns=dispatch_limit_ns,
         )
         # One more segment in front: what lies before the first event of all.
-        self._events = np.concatenate([[-1], events[order]])
-        self._label = np.concatenate([[np.int8(Cause.HOST)], labels])
+        changes = np.flatnonzero(np.diff(labels, prepend=np.int8(Cause.HOST)))
+        self._events = np.concatenate([[-1], events[changes]])
+        self._label = np.concatenate([[np.int8(Cause.HOST)], labels[changes]])
 
     def _axis(self, time: NDArray[np.int64], thread: NDArray[np.int32]) -> NDArray[np.int64]:
-        return time - self._origin + thread.astype(np.int64) * self._stride
+        return time + self._shift[thread]
 
-    def measure(
-        self, begin: NDArray[np.int64], end: NDArray[np.int64], thread: NDArray[np.int32]
-    ) -> dict[Cause, NDArray[np.int64]]:
-        """How much of each interval [BEGIN, END) of THREAD went to each cause.
+    def at(self, time: NDArray[np.int64], thread: NDArray[np.int32]) -> NDArray[np.int8]:
+        """The cause that the segment at each TIME of THREAD counts for, shape (n,)."""
+        return self._label[self._segment(self._axis(time, thread))]
+
+    def split_into(
+        self,
+        parts: NDArray[np.int64],
+        columns: NDArray[np.intp],
+        begin: NDArray[np.int64],
+        end: NDArray[np.int64],
+        thread: NDArray[np.int32],
+    ) -> None:
+        """Write into PARTS how much of each interval [BEGIN, END) of THREAD went to each cause.
 
         Args:
+            parts: Shape (causes, gaps), ns; zeros in the columns that are written.
+            columns: Shape (n,): the column of each interval, each at most once.
             begin: Shape (n,), ns, inside the trace.
             end: Shape (n,), ns, at most the start of a call of the thread, at least `begin`.
             thread: Shape (n,).
-
-        Returns:
-            For each cause that occurs shape (n,), ns; they add up to `end - begin`.
         """
         begin, end = self._axis(begin, thread), self._axis(end, thread)
-        first = np.searchsorted(self._events, begin, side="right") - 1
-        last = np.searchsorted(self._events, end, side="left") - 1
-        parts = {}
+        first = self._segment(begin)
+        beyond = np.append(self._events[1:], np.iinfo(np.int64).max)[first]
         # Most intervals lie inside one segment; the others are cut by what each cause has summed up to either end.
-        whole = first >= last
-        inside = np.where(whole, self._label[first], np.int8(-1))
-        across = np.flatnonzero(~whole)
+        parts[self._label[first], columns] = np.minimum(end, beyond) - begin
+        across = np.flatnonzero(end > beyond)
+        if not len(across):
+            return
+        begin, end, columns = beyond[across], end[across], columns[across]
+        first, last = first[across] + 1, np.searchsorted(self._events, end, side="left") - 1
+        parts[self._label[last], columns] += end - self._events[last]
         durations = np.diff(self._events, append=self._events[-1])
         for cause in np.flatnonzero(np.bincount(self._label)).tolist():
-            part = parts[Cause(cause)] = np.where(inside == cause, end - begin, 0)
-            if not len(across):
-                continue
-            mine = self._label == cause
-            before = np.cumsum(durations * mine) - durations * mine
-            for side, point, sign in ((last[across], end[across], 1), (first[across], begin[across], -1)):
-                part[across] += sign * (before[side] + (point - self._events[side]) * mine[side])
-        return parts
+            before = np.cumsum(np.where(self._label == cause, durations, 0))
+            parts[cause, columns] += before[last - 1] - before[first - 1]
+
+    def _segment(self, point: NDArray[np.int64]) -> NDArray[np.intp]:
+        return np.searchsorted(self._events, point, side="right") - 1
 
 
 def _labels(
@@ -220,33 +231,37 @@ def split(
     """
     start = trace.works.start[rows]
     begin = idle_since if not_before is None else np.minimum(np.maximum(idle_since, not_before), start)
+    # Zeros cost no memory until something is written over them, and most causes are rare: write only what is not 0.
     parts = np.zeros((len(Cause), len(rows)), np.int64)
-    call = launches.call[rows]
-    known = call >= 0
-    inside_graph = launches.inside_graph[rows]
-    for cause, mask in ((Cause.UNKNOWN, ~known), (Cause.GRAPH, inside_graph)):
-        parts[cause, mask] = (start - begin)[mask]
-    launched = np.flatnonzero(known & ~inside_graph)
+    call, inside_graph = launches.call[rows], launches.inside_graph[rows]
+    for cause, mask in ((Cause.UNKNOWN, call < 0), (Cause.GRAPH, inside_graph)):
+        whole = np.flatnonzero(mask)
+        parts[cause, whole] = start[whole] - begin[whole]
+    launched = np.flatnonzero((call >= 0) & ~inside_graph)
     if not len(launched):
         return parts
+    if len(launched) < len(rows):
+        start, begin, idle_since, call = start[launched], begin[launched], idle_since[launched], call[launched]
+        rows = rows[launched]
 
-    start, begin, idle, call = start[launched], begin[launched], idle_since[launched], call[launched]
     call_start, call_end = trace.calls.start[call], trace.calls.end[call]
-    queued = call_end <= idle
-    handed_over = np.minimum(np.maximum(begin, call_end), start)
-    inside_from = np.minimum(np.maximum(begin, call_start), start)
-    inside = np.where(queued, 0, handed_over - inside_from)
-    after = np.where(queued, start - begin, start - handed_over)
-    within_limit = np.minimum(after, LATENCY_LIMIT_NS)
-    first = launches.first_of_kernel[rows[launched]]
-    parts[Cause.LAUNCH, launched] = np.where(first, 0, inside) + np.where(queued, 0, within_limit)
-    parts[Cause.TURNAROUND, launched] = np.where(queued, within_limit, 0)
-    parts[Cause.WAIT, launched] = after - within_limit
-    parts[Cause.MODULE, launched] = np.where(first, inside, 0)
-
-    early = np.flatnonzero(~queued & (begin < inside_from))
+    # Where l ended before b, both clips give the beginning.
+    inside_from = np.minimum(np.maximum(call_start, begin), start)
+    handed_over = np.minimum(np.maximum(call_end, begin), start)
+    early = np.flatnonzero(begin < inside_from)
     if len(early):
         thread = trace.calls.thread[call[early]]
-        for cause, part in activity.measure(begin[early], inside_from[early], thread).items():
-            parts[cause, launched[early]] += part
+        activity.split_into(parts, launched[early], begin[early], inside_from[early], thread)
+
+    inside, after = handed_over - inside_from, start - handed_over
+    late = np.flatnonzero(after > LATENCY_LIMIT_NS)
+    parts[Cause.WAIT, launched[late]] = after[late] - LATENCY_LIMIT_NS
+    after[late] = LATENCY_LIMIT_NS
+    queued = np.flatnonzero(call_end <= idle_since)
+    parts[Cause.TURNAROUND, launched[queued]] = after[queued]
+    after[queued] = 0
+    first = np.flatnonzero(launches.first_of_kernel[rows])
+    parts[Cause.MODULE, launched[first]] += inside[first]
+    inside[first] = 0
+    parts[Cause.LAUNCH, launched] = inside + after
     return parts

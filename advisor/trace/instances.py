@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from advisor.trace.causes import Cause, split
+from advisor.trace.hashing import numbers_for
 from advisor.trace.timeline import running_end
 from advisor.trace.trace import Columns, WorkKind
 
@@ -68,10 +69,9 @@ def measure_instances(
     timeline: Timeline,
     activity: ThreadActivity,
     regions: Regions,
-    gap_places: NDArray[np.intp],
     gap_causes: NDArray[np.int64],
 ) -> Instances:
-    """Measure every region; GAP_PLACES and GAP_CAUSES are all gaps of the trace, as in `Evidence`."""
+    """Measure every region; GAP_CAUSES are those of all gaps of the trace, as in `Evidence`."""
     of_place = regions.of_work[timeline.order]
     places = np.flatnonzero(of_place >= 0)
     places = places[np.argsort(of_place[places], kind="stable")]
@@ -81,7 +81,8 @@ def measure_instances(
         return _none()
     works, calls = trace.works, trace.calls
     start, end, call = works.start[rows], works.end[rows], launches.call[rows]
-    first = np.flatnonzero(np.diff(region, prepend=-1))
+    bounds = np.searchsorted(region, np.arange(count + 1))
+    first = bounds[:-1]
     begin = np.minimum.reduceat(calls.start[call], first)
     span = np.maximum.reduceat(end, first) - begin
 
@@ -96,27 +97,25 @@ def measure_instances(
     starts_before = idle_since[idle] < begin[region[idle]]
     early, whole = idle[starts_before], idle[~starts_before]
     cut = split(trace, launches, activity, rows[early], idle_since[early], begin[region[early]])
-    columns = np.searchsorted(gap_places, places[whole])
-    causes = np.stack(
-        [
-            _sum(region[early], part, count) + _sum(region[whole], gap_causes[cause][columns], count)
-            for cause, part in enumerate(cut)
-        ],
-        axis=1,
-    )
+    early_bounds, whole_bounds = np.searchsorted(early, bounds), np.searchsorted(whole, bounds)
+    column_of_place = np.cumsum(timeline.exposed_gap > 0) - 1
+    columns = column_of_place[places[whole]]
+    causes = np.zeros((count, len(Cause)), np.int64)
+    for cause in Cause:
+        if gap_causes[cause].any():
+            causes[:, cause] = _sums(gap_causes[cause][columns], whole_bounds) + _sums(cut[cause], early_bounds)
 
-    leads = launches.first_of_call[rows]
     return Instances(
         name=regions.name,
         start=begin,
         span=span,
-        busy=_sum(region, covered, count),
-        hidden=_sum(region, np.where(whole_graph, covered, 0), count),
+        busy=_sums(covered, bounds),
+        hidden=_sums(np.where(whole_graph, covered, 0), bounds) if whole_graph.any() else np.zeros(count, np.int64),
         causes=causes,
-        kernels=np.bincount(region[kernel], minlength=count),
-        launch_calls=np.bincount(region[leads], minlength=count),
+        kernels=_sums(kernel, bounds),
+        launch_calls=_sums(launches.first_of_call[rows], bounds),
         sequence=_sequences(trace, launches, rows[kernel], region[kernel], count),
-        warmup=np.bincount(region[launches.first_of_kernel[rows]], minlength=count) > 0,
+        warmup=_sums(launches.first_of_kernel[rows], bounds) > 0,
     )
 
 
@@ -136,9 +135,11 @@ def _none() -> Instances:
     )
 
 
-def _sum(group: NDArray[np.int32], values: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-    """Sums of VALUES by GROUP; exact, since sums of ns stay under 2**53 (104 days)."""
-    return np.bincount(group, values, count).astype(np.int64)
+def _sums(values: NDArray[np.int64] | NDArray[np.bool_], bounds: NDArray[np.intp]) -> NDArray[np.int64]:
+    """Sums of the VALUES between each bound and the next, shape (bounds - 1,)."""
+    upto = np.zeros(len(values) + 1, np.int64)
+    np.cumsum(values, out=upto[1:])
+    return upto[bounds[1:]] - upto[bounds[:-1]]
 
 
 def _sequences(
@@ -148,18 +149,18 @@ def _sequences(
 
     The order on the device is no part of it: kernels on several streams overtake each other from run to run.
     """
-    works = trace.works
-    order = np.lexsort((works.start[rows], works.graph_node[rows], trace.calls.start[launches.call[rows]], region))
-    region, name = region[order], works.name[rows[order]]
+    works, begin = trace.works, trace.calls.start[launches.call[rows]]
+    if not ((begin[1:] > begin[:-1]) | (region[1:] > region[:-1])).all():  # They mostly start in that order already.
+        rows = rows[np.lexsort((works.start[rows], works.graph_node[rows], begin, region))]
+    name = works.name[rows]
     first = np.searchsorted(region, np.arange(count))
     place = np.arange(len(region)) - first[region]
-    # A polynomial over random numbers for names, in arithmetic modulo 2**64.
-    generator = np.random.default_rng(0)
-    of_name = generator.integers(0, 2**63, len(trace.work_names), np.uint64) * np.uint64(2) + np.uint64(1)
+    # A polynomial over numbers for the names, in arithmetic modulo 2**64.
+    of_name = numbers_for(len(trace.work_names))
     longest = int(place.max()) + 1 if len(place) else 0
     powers = np.multiply.accumulate(np.full(longest, np.uint64(0x9E3779B97F4A7C15)))
     hashed = np.zeros(count, np.uint64)
     if len(region):
-        present = np.unique(region)
+        present = np.flatnonzero(np.diff(first, append=len(region)))
         hashed[present] = np.add.reduceat(of_name[name] * powers[place], first[present])
     return hashed

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from advisor.trace.hashing import numbers_for
+from advisor.trace.launches import launch_order
 from advisor.trace.trace import WorkKind
 
 if TYPE_CHECKING:
@@ -65,21 +67,19 @@ def find_iterations(trace: Trace, launches: Launches) -> list[Iterations]:
         mine = np.flatnonzero((owner == code) & (launches.call >= 0))
         if len(mine) <= LEAST_CERTAINTY * count:  # Works without launch call have no place in the sequence.
             continue
-        call_start = trace.calls.start[launches.call[mine]]
-        mine = mine[np.lexsort((works.start[mine], works.graph_node[mine], call_start))]
+        mine = launch_order(trace, launches, mine)
         kernels = mine[works.kind[mine] == WorkKind.KERNEL]
         marks, certainty = find_marks(works.name[kernels], _pauses(trace, launches, kernels))
         if not len(marks):
             continue
-        starts = trace.calls.start[launches.call]
-        begin = starts[kernels[marks[:-1]]]
+        starts = trace.calls.start[launches.call[mine]]
+        begin = trace.calls.start[launches.call[kernels[marks[:-1]]]]
         if (np.diff(begin) <= 0).any():  # They begin inside one launch call: no executions of a program.
             continue
-        end = starts[kernels[marks[-1] - 1]]
-        place = np.searchsorted(begin, starts[mine], side="right") - 1
-        inside = (place >= 0) & (starts[mine] <= end)
+        end = trace.calls.start[launches.call[kernels[marks[-1] - 1]]]
+        bounds = [*np.searchsorted(starts, begin), int(np.searchsorted(starts, end, side="right"))]
         of_work = np.full(len(works), -1, np.int32)
-        of_work[mine[inside]] = place[inside]
+        of_work[mine[bounds[0] : bounds[-1]]] = np.repeat(np.arange(len(begin)), np.diff(bounds))
         found.append(
             Iterations(int(code) // len(trace.devices), int(code) % len(trace.devices), of_work, len(begin), certainty)
         )
@@ -137,9 +137,7 @@ class _Sequence:
 
     def __init__(self, names: NDArray[np.int32]) -> None:
         self.names = names
-        generator = np.random.default_rng(0)
-        size = int(names.max()) + 1 if len(names) else 0
-        values = generator.integers(1, 2**63, size, np.uint64)[names]
+        values = numbers_for(int(names.max()) + 1 if len(names) else 0)[names]
         base = np.uint64(0x9E3779B97F4A7C15)
         inverse = np.uint64(pow(int(base), -1, 2**64))
         powers = np.multiply.accumulate(np.full(len(names), base))

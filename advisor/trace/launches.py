@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from advisor.trace.trace import Trace
 
-__all__ = ["CallClass", "Launches", "classify_calls", "join", "plain_name"]
+__all__ = ["CallClass", "Launches", "classify_calls", "join", "launch_order", "plain_name"]
 
 NONE = -1
 _NEVER = np.iinfo(np.int64).max
@@ -131,6 +131,20 @@ def join(trace: Trace) -> Launches:
         without_work=int(without_work.sum()),
         while_capturing=int((without_work & _capturing(trace)).sum()),
     )
+
+
+def launch_order(trace: Trace, launches: Launches, rows: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The works ROWS in the order in which they were launched; nodes of one CUDA graph in the order of their ids.
+
+    Args:
+        trace: The trace.
+        launches: Its join.
+        rows: Shape (n,): rows of `trace.works` that have a launch call.
+    """
+    begin = trace.calls.start[launches.call[rows]]
+    if (begin[1:] > begin[:-1]).all():  # Works mostly start in that order already.
+        return rows
+    return rows[np.lexsort((trace.works.start[rows], trace.works.graph_node[rows], begin))]
 
 
 def _places_in_call(

@@ -105,11 +105,7 @@ def _early(
     last = np.append(which[1:] != which[:-1], True)
     stop[last] = end[which[last]]
 
-    measured = activity.measure(start, stop, thread[which])
-    cause = np.zeros(len(which), np.int8)
-    for each, part in measured.items():
-        cause[part > 0] = each
-    return Pieces(gap[which], start, stop, cause)
+    return Pieces(gap[which], start, stop, activity.at(start, thread[which]))
 
 
 def _merged(parts: list[Pieces]) -> Pieces:

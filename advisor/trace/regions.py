@@ -169,7 +169,9 @@ def _launches_inside(trace: Trace, launches: Launches) -> NDArray[np.int64]:
     if not len(trace.ranges):
         return np.zeros(0, np.int64)
     executes = (launches.call >= 0) & np.isin(trace.works.kind, (WorkKind.KERNEL, WorkKind.GRAPH))
-    calls = np.unique(launches.call[executes])
+    launched = np.zeros(len(trace.calls), np.bool_)
+    launched[launches.call[executes]] = True
+    calls = np.flatnonzero(launched)
     count = np.zeros(len(trace.ranges), np.int64)
     for thread in np.unique(trace.ranges.thread):
         mine = trace.ranges.thread == thread

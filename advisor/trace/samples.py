@@ -249,7 +249,8 @@ def _timed(trace: Trace, launches: Launches, leads: NDArray[np.intp]) -> NDArray
     begin = trace.calls.start[call]
     timed: NDArray[np.bool_] = launches.call_class[call] != CallClass.SYNC
     if len(leads) > QUEUE_FULL:
-        handed_over = np.searchsorted(np.sort(begin), begin)
+        ascending = bool((begin[1:] > begin[:-1]).all())
+        handed_over = np.arange(len(begin)) if ascending else np.searchsorted(np.sort(begin), begin)
         begun = np.searchsorted(np.sort(trace.works.start[leads]), begin, side="right")
         timed &= handed_over - begun < QUEUE_FULL
     return timed

@@ -191,7 +191,8 @@ def distinct_rows(*columns: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArra
     code = np.zeros(len(columns[0]), np.int64)
     for column in columns:
         distinct, index = dense_codes(column)
-        code = code * max(len(distinct), 1) + index
+        if len(distinct) > 1:
+            code = code * len(distinct) + index
     distinct, number = dense_codes(code)
     representative = np.zeros(len(distinct), np.intp)
     representative[number] = np.arange(len(code))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from advisor.errors import BadInput
 from advisor.trace.readers import sqlite as reader
-from advisor.trace.readers.sqlite import Database
+from advisor.trace.readers.sqlite import Database, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -80,9 +80,9 @@ def test_integers_keep_order_and_size_and_null_is_zero_or_what_the_expression_sa
 def test_no_rows_are_empty_columns(path: Path) -> None:
     with Database(path) as database:
         many = database.read_many({"empty": {"start": "start"}, "events": {"one": "1"}})
-        assert many["empty"]["start"].tolist() == []
-        assert many["empty"]["start"].dtype == np.int64
-        assert many["events"]["one"].tolist() == [1, 1, 1]
+        assert joined(many["empty"]["start"]).tolist() == []
+        assert joined(many["empty"]["start"]).dtype == np.int64
+        assert joined(many["events"]["one"]).tolist() == [1, 1, 1]
         assert database.read("events", {"start": "start"}, where="start < 0")["start"].shape == (0,)
         assert database.read_many({}) == {}
         assert database.read_text("empty", {"start": "start"}) == {"start": []}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from advisor.errors import BadInput, CannotDecide
-from advisor.trace.readers.sqlite import Database
+from advisor.trace.readers.sqlite import Database, joined
 from advisor.trace.trace import Calls, Device, Overheads, Ranges, Trace, WorkKind, Works, dense_codes, distinct_rows
 
 if TYPE_CHECKING:
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Table = dict[str, NDArray[np.int64]]
+    Pieces = dict[str, list[NDArray[np.int64]]]
+    """A table as it was read: the pieces of each column."""
 
 __all__ = ["read_nsys_sqlite"]
 
@@ -150,7 +152,7 @@ def _requests(names: Mapping[str, frozenset[str]]) -> dict[str, dict[str, str]]:
     return requests
 
 
-def _assemble(path: Path, database: Database, tables: Mapping[str, Table]) -> Trace:
+def _assemble(path: Path, database: Database, tables: Mapping[str, Pieces]) -> Trace:
     recorded = _works(tables)
     zero_time = int(((recorded["start"] == 0) | (recorded["end"] == 0)).sum())
     works, dropped = _closed(recorded)
@@ -210,15 +212,15 @@ def _nothing_to_analyze(path: Path, calls: int, dropped: int) -> str:
     return f"{path} is an Nsight Systems export without CUDA events: {RECORD_AGAIN}"
 
 
-def _stacked(tables: Mapping[str, Table], names: Iterable[str], columns: Iterable[str]) -> Table:
+def _rows(pieces: Pieces) -> int:
+    return sum(len(piece) for piece in pieces["start"])
+
+
+def _stacked(tables: Mapping[str, Pieces], names: Iterable[str], columns: Iterable[str]) -> Table:
     """The rows of several tables as one; a column that a table lacks is 0."""
-    parts = [tables[name] for name in names if name in tables and len(tables[name]["start"])]
-    if len(parts) == 1 and parts[0].keys() >= set(columns):
-        return parts[0]
+    parts = [tables[name] for name in names if name in tables and _rows(tables[name])]
     return {
-        column: np.concatenate(
-            [np.zeros(0, np.int64)] + [part.get(column, np.zeros(len(part["start"]), np.int64)) for part in parts]
-        )
+        column: joined([piece for part in parts for piece in part.get(column) or [np.zeros(_rows(part), np.int64)]])
         for column in columns
     }
 
@@ -233,18 +235,18 @@ def _closed(rows: Table) -> tuple[Table, int]:
     return (rows if dropped == 0 else {name: column[closed] for name, column in rows.items()}), dropped
 
 
-def _works(tables: Mapping[str, Table]) -> Table:
+def _works(tables: Mapping[str, Pieces]) -> Table:
     present = {name: kind for name, kind in WORK_TABLES.items() if name in tables}
     rows = _stacked(tables, present, [*WORK_COLUMNS, "name", "graph_node"])
-    counts = [len(tables[name]["start"]) for name in present]
+    counts = [_rows(tables[name]) for name in present]
     return rows | {"kind": np.repeat(np.array([*present.values()], np.int64), counts)}
 
 
-def _range_table(tables: Mapping[str, Table]) -> str | None:
-    return next((name for name in RANGE_TABLES if name in tables and len(tables[name]["start"])), None)
+def _range_table(tables: Mapping[str, Pieces]) -> str | None:
+    return next((name for name in RANGE_TABLES if name in tables and _rows(tables[name])), None)
 
 
-def _ranges(tables: Mapping[str, Table]) -> Table:
+def _ranges(tables: Mapping[str, Pieces]) -> Table:
     table = _range_table(tables)
     rows = _stacked(tables, [table] if table else [], RANGE_COLUMNS)
     ranges = (rows["type"] == PUSH_POP_RANGE) | (rows["type"] == START_END_RANGE)
@@ -252,11 +254,11 @@ def _ranges(tables: Mapping[str, Table]) -> Table:
 
 
 def _process_codes(
-    tables: Mapping[str, Table], pid: NDArray[np.int64], tids: NDArray[np.int64]
+    tables: Mapping[str, Pieces], pid: NDArray[np.int64], tids: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
     """The processes (global ids), each work's, and each thread's."""
     owner = tids & ~np.int64(0xFFFFFF)
-    if all("pid" in tables[name] for name in WORK_TABLES if name in tables and len(tables[name]["start"])):
+    if all("pid" in tables[name] for name in WORK_TABLES if name in tables and _rows(tables[name])):
         pids, codes = dense_codes(np.concatenate([pid, owner]))
         return pids, codes[: len(pid)], codes[len(pid) :]
     # Works without a process (a reduced export) can be joined by correlation id alone: as if there were one process.
@@ -346,7 +348,7 @@ def _process_names(database: Database, pids: NDArray[np.int64]) -> tuple[tuple[i
 
 
 def _range_names(
-    database: Database, tables: Mapping[str, Table], ranges: Table
+    database: Database, tables: Mapping[str, Pieces], ranges: Table
 ) -> tuple[tuple[str, ...], NDArray[np.int32]]:
     """Names as `domain:text`; a text stands in the row itself, or is registered in StringIds."""
     table = _range_table(tables)

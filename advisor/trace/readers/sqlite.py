@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Database"]
+__all__ = ["Database", "joined"]
 
 PIECE_ROWS = 1 << 19
 """Large tables are read in ranges of about so many row ids, each on a connection and a thread of its own."""
@@ -121,13 +121,17 @@ class Database:
         Raises:
             BadInput: The database is corrupt, or a value is no integer.
         """
-        return self._read({table: columns}, where)[table]
+        pieces = self._read({table: columns}, where)[table]
+        return {name: joined(pieces[name]) for name in columns}
 
-    def read_many(self, requests: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, NDArray[np.int64]]]:
+    def read_many(self, requests: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, list[NDArray[np.int64]]]]:
         """Read integers of several tables at once, on all processor cores.
 
         Args:
             requests: For each table what `read` takes as `columns`.
+
+        Returns:
+            For each table and name the pieces in which its rows were read, in their order, for `joined`.
 
         Raises:
             BadInput: As `read`.
@@ -183,15 +187,14 @@ class Database:
 
     def _read(
         self, requests: Mapping[str, Mapping[str, str]], where: str | None
-    ) -> dict[str, dict[str, NDArray[np.int64]]]:
+    ) -> dict[str, dict[str, list[NDArray[np.int64]]]]:
         pieces = {table: [*self._pieces(table, columns, where)] for table, columns in requests.items()}
         result = {}
         with ThreadPoolExecutor(_cores()) as pool:
             parts = pool.map(self._read_piece, chain.from_iterable(pieces.values()))
             for table, columns in requests.items():
-                # Joined while the next table is still being read, and its parts let go.
-                joined = map(_joined, zip(*islice(parts, len(pieces[table])), strict=True))
-                result[table] = dict(zip(columns, joined, strict=True))
+                of_table = list(islice(parts, len(pieces[table])))
+                result[table] = {name: [part[place] for part in of_table] for place, name in enumerate(columns)}
         return result
 
     def _pieces(self, table: str, columns: Mapping[str, str], where: str | None) -> Iterable[_Piece]:
@@ -232,7 +235,7 @@ class Database:
                     batches = list(stream)
         except (AdbcError, OSError, RuntimeError) as error:
             self._raise_bad_input(error)
-        return [_joined([_values(batch.child(place)) for batch in batches]) for place in range(len(piece.columns))]
+        return [joined([_values(batch.child(place)) for batch in batches]) for place in range(len(piece.columns))]
 
     def _check_integers(self, piece: _Piece, schema: Any) -> None:
         for name, child in zip(piece.columns, schema.children, strict=True):
@@ -278,7 +281,8 @@ def _values(column: Any) -> NDArray[np.int64]:
     return np.where(valid, values, 0)
 
 
-def _joined(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+def joined(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """One column of its pieces, shape (rows,); it may be read-only."""
     if len(parts) == 1:
         return parts[0]
     return np.concatenate(parts) if parts else np.zeros(0, np.int64)
