@@ -197,10 +197,12 @@ def _missing(new: New, scope: Scope) -> str | None:
     return missing_kernel(scope.provider, new.domain, new.op_type, opset, tuple(dtypes), attributes)
 
 
-def _dtype(source: New | ir.Value | NDArray[Any], scope: Scope) -> ir.DataType | None:
+def _dtype(source: New | ir.Value | NDArray[Any] | ir.LazyTensor, scope: Scope) -> ir.DataType | None:
     """Element type of an input of a new node; new nodes give what their first input is."""
     if isinstance(source, ir.Value):
         return scope.dtype(source)
+    if isinstance(source, ir.LazyTensor):
+        return source.dtype
     if isinstance(source, np.ndarray):
         return ir.DataType.from_numpy(source.dtype)
     first = source.inputs[0]
@@ -291,7 +293,7 @@ class _Writer:
         for source in new.inputs:
             if isinstance(source, New):
                 inputs.append(self._write(source, match, written))
-            elif isinstance(source, np.ndarray):
+            elif isinstance(source, np.ndarray | ir.LazyTensor):
                 inputs.append(self._constant(source, new, match))
             else:
                 inputs.append(source)
@@ -318,11 +320,13 @@ class _Writer:
             assert isinstance(opset, int), "checked"
             self.model.opset_imports[""] = opset
 
-    def _constant(self, array: NDArray[Any], new: New, match: Match) -> ir.Value:
+    def _constant(self, content: NDArray[Any] | ir.LazyTensor, new: New, match: Match) -> ir.Value:
         """A new weight in the graph of MATCH."""
         name = self._unique(f"{match.output.name}/{new.op_type}/constant", self.values)
-        tensor = ir.tensor(array, name=name)
-        value = ir.Value(name=name, type=ir.TensorType(tensor.dtype), shape=ir.Shape(array.shape))
+        tensor = ir.tensor(content, name=name) if isinstance(content, np.ndarray) else content
+        tensor.name = name
+        dims = tuple(tensor.shape.numpy())
+        value = ir.Value(name=name, type=ir.TensorType(tensor.dtype), shape=ir.Shape(dims))
         if self.model.ir_version < OVERRIDABLE_SINCE:  # where every initialiser has to be a graph input too
             node = ir.Node("", "Constant", [], [ir.AttrTensor("value", tensor)], outputs=[value])
             node.name = self._unique(name, self.nodes)
@@ -330,7 +334,7 @@ class _Writer:
         else:
             value.const_value = tensor
             match.scope.graph.register_initializer(value)
-        self.facts[value] = Known(tensor.dtype, array.shape)
+        self.facts[value] = Known(tensor.dtype, dims)
         return value
 
     def _remove(self, root: ir.Node, fused: frozenset[ir.Node]) -> None:

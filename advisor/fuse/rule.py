@@ -19,14 +19,18 @@ Family = Literal["elementwise", "reduction", "gemm", "attention", "structure", "
 
 
 class New:
-    """A node to be: an operator on values of the model, new constants (arrays) and other new nodes."""
+    """A node to be: an operator on values of the model, new constants and other new nodes.
+
+    Constants are arrays or, where they are as large as weights, tensors that are computed when they are first read:
+    most of what could be written never is.
+    """
 
     def __init__(
         self,
         op_type: str,
-        *inputs: New | ir.Value | NDArray[Any] | None,
+        *inputs: New | ir.Value | NDArray[Any] | ir.LazyTensor | None,
         domain: str = "",
-        **attributes: float | str | list[int],
+        **attributes: float | str | list[int] | list[float],
     ) -> None:
         self.op_type = op_type
         self.inputs = inputs

@@ -29,6 +29,7 @@ FUSED = {
     "matmul_add_rhs_two_users": ["gemm-bias"],
     "matmul_add_rowbias": ["gemm-bias"],
     "rms_div": ["rms-norm"],
+    "shared_weight_conv_mul": ["channel-scale"],
     "silu_fp32": ["silu"],
 }
 REFUSED = {

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from advisor.fuse.rules.batch_norm import BATCH_NORM
+from advisor.fuse.rules.channel_scale import CHANNEL_SCALE
+from advisor.fuse.rules.channel_shift import CHANNEL_SHIFT
 from advisor.fuse.rules.gelu import GELU, TANH_GELU
 from advisor.fuse.rules.gemm_bias import GEMM_BIAS
 from advisor.fuse.rules.hard_sigmoid import HARD_SIGMOID
@@ -27,6 +30,9 @@ RULES: tuple[Rule, ...] = (
     HARD_SWISH,
     HARD_SIGMOID,
     SILU,
+    BATCH_NORM,
+    CHANNEL_SCALE,
+    CHANNEL_SHIFT,
     GEMM_BIAS,
     RESIDUAL_SUM,
     SKIP_NORM,
