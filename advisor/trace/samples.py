@@ -251,8 +251,9 @@ def _timed(trace: Trace, launches: Launches, leads: NDArray[np.intp]) -> NDArray
     if len(leads) > QUEUE_FULL:
         ascending = bool((begin[1:] > begin[:-1]).all())
         handed_over = np.arange(len(begin)) if ascending else np.searchsorted(np.sort(begin), begin)
-        begun = np.searchsorted(np.sort(trace.works.start[leads]), begin, side="right")
-        timed &= handed_over - begun < QUEUE_FULL
+        # Fewer than so many wait where, of all that were handed over before, all but so many have begun.
+        begun = np.sort(trace.works.start[leads])[np.maximum(handed_over - QUEUE_FULL, 0)] <= begin
+        timed &= begun | (handed_over < QUEUE_FULL)
     return timed
 
 

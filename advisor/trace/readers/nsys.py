@@ -7,16 +7,17 @@ the same as none. Absent values are NULL in newer exports and 0 in older ones; b
 from __future__ import annotations
 
 import re
+from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from advisor.errors import BadInput, CannotDecide
-from advisor.trace.readers.sqlite import Database, joined
+from advisor.trace.readers.sqlite import Database, cores, joined
 from advisor.trace.trace import Calls, Device, Overheads, Ranges, Trace, WorkKind, Works, dense_codes, distinct_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Mapping
     from pathlib import Path
 
     from numpy.typing import NDArray
@@ -216,13 +217,15 @@ def _rows(pieces: Pieces) -> int:
     return sum(len(piece) for piece in pieces["start"])
 
 
-def _stacked(tables: Mapping[str, Pieces], names: Iterable[str], columns: Iterable[str]) -> Table:
+def _stacked(tables: Mapping[str, Pieces], names: Iterable[str], columns: Collection[str]) -> Table:
     """The rows of several tables as one; a column that a table lacks is 0."""
     parts = [tables[name] for name in names if name in tables and _rows(tables[name])]
-    return {
-        column: joined([piece for part in parts for piece in part.get(column) or [np.zeros(_rows(part), np.int64)]])
+    pieces = [
+        [piece for part in parts for piece in part.get(column) or [np.zeros(_rows(part), np.int64)]]
         for column in columns
-    }
+    ]
+    with ThreadPoolExecutor(cores()) as pool:
+        return dict(zip(columns, pool.map(joined, pieces), strict=True))
 
 
 def _closed(rows: Table) -> tuple[Table, int]:

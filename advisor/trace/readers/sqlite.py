@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-__all__ = ["Database", "joined"]
+__all__ = ["Database", "cores", "joined"]
 
 PIECE_ROWS = 1 << 19
 """Large tables are read in ranges of about so many row ids, each on a connection and a thread of its own."""
@@ -190,7 +190,7 @@ class Database:
     ) -> dict[str, dict[str, list[NDArray[np.int64]]]]:
         pieces = {table: [*self._pieces(table, columns, where)] for table, columns in requests.items()}
         result = {}
-        with ThreadPoolExecutor(_cores()) as pool:
+        with ThreadPoolExecutor(cores()) as pool:
             parts = pool.map(self._read_piece, chain.from_iterable(pieces.values()))
             for table, columns in requests.items():
                 of_table = list(islice(parts, len(pieces[table])))
@@ -267,7 +267,8 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _cores() -> int:
+def cores() -> int:
+    """How many processor cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -282,10 +283,15 @@ def _values(column: Any) -> NDArray[np.int64]:
 
 
 def joined(parts: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """One column of its pieces, shape (rows,); it may be read-only."""
-    if len(parts) == 1:
-        return parts[0]
-    return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+    """One column of its pieces, shape (rows,); it may be read-only, and one value that stands in every row."""
+    parts = [part for part in parts if len(part)]
+    if not parts:
+        return np.zeros(0, np.int64)
+    first = parts[0][0]
+    if all(part[-1] == first and (part == first).all() for part in parts):
+        # Processes, contexts, streams mostly: one number in place of a million.
+        return np.broadcast_to(first, sum(len(part) for part in parts))
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 def _readable_size(path: Path) -> int:
