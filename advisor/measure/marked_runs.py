@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,6 +35,7 @@ class Order:
         threads: Threads inside an operator; None leaves it to ONNX Runtime.
         warm_up: Runs before those that count.
         runs: Runs that count.
+        libraries: Custom-operator libraries that the model needs.
     """
 
     model: str
@@ -44,6 +45,7 @@ class Order:
     threads: int | None
     warm_up: int
     runs: int
+    libraries: list[str] = field(default_factory=list)
 
     def to_json(self) -> str:
         """The order on one line."""
@@ -68,7 +70,13 @@ def main(text: str) -> None:
     model = load(Path(order.model))
     feed = read_inputs(Path(order.inputs), model).sets[0].feed
     with runnable(model) as source:
-        session = open_session(source, level=Level[order.level], provider=order.provider, threads=order.threads)
+        session = open_session(
+            source,
+            level=Level[order.level],
+            provider=order.provider,
+            threads=order.threads,
+            libraries=[Path(library) for library in order.libraries],
+        )
     if provider_of(session) != order.provider:
         sys.exit(f"the model runs on {provider_of(session)} under nsys, not on {order.provider}")
     run_marked(runner(session, feed), warm_up=order.warm_up, runs=order.runs)

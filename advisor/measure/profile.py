@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from advisor.trace.analysis import Analysis
     from advisor.trace.figures import GraphFigures
 
-__all__ = ["ClassTime", "ModelProfile", "NodeTime", "profile"]
+__all__ = ["ON_GPU", "ClassTime", "ModelProfile", "NodeTime", "Subject", "missing_tools", "profile"]
 
 SCHEMA = "advisor.profile/1"
 ON_GPU = frozenset({CUDA, TENSORRT})
@@ -249,26 +249,17 @@ def profile(
         made = generate_inputs(graph, dims=dims, batch=batch, seed=seed)
     else:
         made = read_inputs(Path(inputs), graph)
-    subject = _Subject(path, graph, made, level, threads)
+    subject = Subject(path, graph, made, level, threads)
     say("measuring the latency without a profiler")
     got, latency = subject.latency(wanted)
-    missing = _missing(wanted, got)
+    missing = missing_tools(wanted, got)
     notes = []
     if got in ON_GPU and missing:
         notes.append(f"the model runs on {got} in {latency / 1e6:.3g} ms; without nsys these are the CPU's figures")
         got, latency = subject.latency(CPU)
     count = runs or int(min(max(PROFILE_SECONDS * 1e9 / latency, FEWEST_RUNS), MOST_RUNS))
-    with tempfile.TemporaryDirectory(prefix="advisor-") as folder:
-        say(f"recording {count:,} runs")
-        if got in ON_GPU:
-            recorder, recording = "nsys", subject.record_gpu(Path(folder), got, count)
-        else:
-            recorder, recording = "onnxruntime", subject.record_nodes(Path(folder), got, count)
-        if keep is not None:
-            with staged(Path(keep)) as target:
-                shutil.copyfile(recording, target)
-        say("analysing the recording")
-        analysis = _analyze(recording, recorder, threshold)
+    say(f"recording {count:,} runs")
+    recorder, analysis = subject.recorded(got, count, threshold=threshold, keep=None if keep is None else Path(keep))
     nodes, op_classes = _times(analysis, by_node=recorder == "onnxruntime")
     if wanted not in {None, got} and not notes:
         notes.append(f"{wanted} was asked for and did not load: everything here ran on {got}")
@@ -297,14 +288,24 @@ def profile(
 
 
 @dataclass(frozen=True)
-class _Subject:
-    """A model with what it is run with."""
+class Subject:
+    """A model with what it is run with.
+
+    Attributes:
+        path: Its file.
+        model: The same, read.
+        inputs: The first set is run.
+        level: How much ONNX Runtime optimises it.
+        threads: Threads inside an operator; None leaves it to ONNX Runtime.
+        libraries: Custom-operator libraries that it needs.
+    """
 
     path: Path
     model: ir.Model
     inputs: Inputs
     level: Level
     threads: int | None
+    libraries: tuple[Path, ...] = ()
 
     @property
     def feed(self) -> Feed:
@@ -317,13 +318,31 @@ class _Subject:
         self._try(partial(run, session, self.feed), where=f"on {described(self.inputs)}")
         return provider_of(session), median_latency(runner(session, self.feed), seconds=LATENCY_SECONDS)
 
-    def record_nodes(self, folder: Path, provider: str, runs: int) -> Path:
+    def recorded(
+        self, provider: str, runs: int, *, threshold: float = THRESHOLD, keep: Path | None = None
+    ) -> tuple[str, Analysis]:
+        """Run under the profiler for PROVIDER: which one it was, and the analysis of the runs that count.
+
+        Raises:
+            CannotDecide: The model does not run here, or the recording does not tell when the device worked.
+        """
+        with tempfile.TemporaryDirectory(prefix="advisor-") as folder:
+            if provider in ON_GPU:
+                recorder, recording = "nsys", self._record_gpu(Path(folder), provider, runs)
+            else:
+                recorder, recording = "onnxruntime", self._record_nodes(Path(folder), provider, runs)
+            if keep is not None:
+                with staged(keep) as target:
+                    shutil.copyfile(recording, target)
+            return recorder, _analyze(recording, recorder, threshold)
+
+    def _record_nodes(self, folder: Path, provider: str, runs: int) -> Path:
         """Run under ONNX Runtime's own profiler."""
         session = self._open(provider, profile=folder / "nodes")
         run_marked(runner(session, self.feed), warm_up=WARM_UP_RUNS, runs=runs)
         return Path(session.end_profiling())
 
-    def record_gpu(self, folder: Path, provider: str, runs: int) -> Path:
+    def _record_gpu(self, folder: Path, provider: str, runs: int) -> Path:
         """Run in a process of its own under Nsight Systems."""
         inputs, recording = folder / "inputs.npz", folder / "recording.sqlite"
         _write_inputs(inputs, self.feed)
@@ -335,6 +354,7 @@ class _Subject:
             threads=self.threads,
             warm_up=WARM_UP_RUNS,
             runs=runs,
+            libraries=[str(library.resolve()) for library in self.libraries],
         )
         program = [sys.executable, "-m", "advisor.measure.marked_runs", order.to_json()]
         command = ["nsys", "profile", *NSYS_OPTIONS, "--output", str(folder / "recording"), *program]
@@ -347,7 +367,13 @@ class _Subject:
         with runnable(self.model) as source:
             return self._try(
                 partial(
-                    open_session, source, level=self.level, provider=provider, threads=self.threads, profile=profile
+                    open_session,
+                    source,
+                    level=self.level,
+                    provider=provider,
+                    threads=self.threads,
+                    profile=profile,
+                    libraries=self.libraries,
                 )
             )
 
@@ -369,7 +395,7 @@ def _write_inputs(path: Path, feed: Feed) -> None:
                 np.lib.format.write_array(file, plain, allow_pickle=False)
 
 
-def _missing(wanted: str | None, got: str) -> tuple[Fact, ...]:
+def missing_tools(wanted: str | None, got: str) -> tuple[Fact, ...]:
     """What this machine lacks to record a model on a GPU; nothing where another provider was asked for and had."""
     if got not in ON_GPU and wanted not in {None, *ON_GPU}:
         return ()
