@@ -174,7 +174,7 @@ def test_reduced_axes_that_are_dropped() -> None:
 
 
 def test_weights_along_other_axes_are_left_outside() -> None:
-    found, _ = norm(g=weights(3, 1), b=weights(2, 1, 1), head=HEAD.replace("n", "3"))
+    found, _ = norm(g=weights(2, 1, 1), b=weights(2, 1, 1), head=HEAD.replace("n", "3"))
     assert found == ["LayerNormalization", "Mul", "Add"]
 
 

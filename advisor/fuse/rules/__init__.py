@@ -5,17 +5,24 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from advisor.fuse.rules.batch_norm import BATCH_NORM
+from advisor.fuse.rules.broadcast import BROADCAST
 from advisor.fuse.rules.channel_scale import CHANNEL_SCALE
 from advisor.fuse.rules.channel_shift import CHANNEL_SHIFT
+from advisor.fuse.rules.constant_chain import CONSTANT_CHAIN
+from advisor.fuse.rules.euclidean_norm import EUCLIDEAN_NORM
 from advisor.fuse.rules.gelu import GELU, TANH_GELU
 from advisor.fuse.rules.gemm_bias import GEMM_BIAS
 from advisor.fuse.rules.hard_sigmoid import HARD_SIGMOID
 from advisor.fuse.rules.hard_swish import HARD_SWISH
+from advisor.fuse.rules.instance_norm import INSTANCE_NORM
 from advisor.fuse.rules.layer_norm import LAYER_NORM
+from advisor.fuse.rules.leaky_relu import LEAKY_RELU, PRELU
+from advisor.fuse.rules.mish import MISH
 from advisor.fuse.rules.residual_sum import RESIDUAL_SUM
 from advisor.fuse.rules.rms_norm import RMS_NORM
 from advisor.fuse.rules.silu import SILU
 from advisor.fuse.rules.skip_norm import SKIP_NORM
+from advisor.fuse.rules.softmax import LOG_SOFTMAX, SOFTMAX
 
 if TYPE_CHECKING:
     from advisor.fuse.rule import Rule
@@ -25,15 +32,24 @@ __all__ = ["RULES"]
 RULES: tuple[Rule, ...] = (
     LAYER_NORM,
     RMS_NORM,
+    INSTANCE_NORM,
+    LOG_SOFTMAX,
+    SOFTMAX,
+    EUCLIDEAN_NORM,
     GELU,
     TANH_GELU,
     HARD_SWISH,
     HARD_SIGMOID,
     SILU,
+    MISH,
+    LEAKY_RELU,
+    PRELU,
     BATCH_NORM,
     CHANNEL_SCALE,
     CHANNEL_SHIFT,
     GEMM_BIAS,
     RESIDUAL_SUM,
     SKIP_NORM,
+    BROADCAST,
+    CONSTANT_CHAIN,
 )

@@ -24,6 +24,8 @@ x = Var("x")
 half, one = Scalar(0.5), Scalar(1.0)
 
 erf = Op("Erf", Product(x, Scalar(1 / sqrt(2))))
+# (1 + tanh(a)) / 2 is sigmoid(2 · a).
+sigmoid_of_sum = Op("Sigmoid", Product(Op("Add", x, Product(x, x, x, Scalar(CUBIC))), Scalar(2 * SCALE)))
 # The tanh's argument is SCALE · (x + CUBIC · x³), or the same regrouped.
 tanh_of_sum = Op("Tanh", Product(Op("Add", x, Product(x, x, x, Scalar(CUBIC))), Scalar(SCALE)))
 tanh_factored = Op("Tanh", Product(x, Op("Add", Product(x, x, Scalar(CUBIC)), one), Scalar(SCALE)))
@@ -64,7 +66,10 @@ TANH_GELU = Rule(
     id="tanh-gelu",
     family="elementwise",
     description="x / 2 · (1 + tanh(√(2/π) · (x + 0.044715 · x³))) becomes Gelu, approximated by tanh",
-    patterns=tuple(Product(x, half, Op("Add", tanh, one)) for tanh in (tanh_of_sum, tanh_factored, tanh_folded)),
+    patterns=(
+        *(Product(x, half, Op("Add", tanh, one)) for tanh in (tanh_of_sum, tanh_factored, tanh_folded)),
+        Op("Mul", x, sigmoid_of_sum),
+    ),
     check=check,
     rewrite=rewrite_tanh,
 )
