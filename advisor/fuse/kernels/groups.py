@@ -1,0 +1,195 @@
+"""Which connected nodes of a graph become one kernel, and which expression that kernel computes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from advisor.fuse.kernels.boundaries import belongs_to_neighbour, is_small
+from advisor.fuse.kernels.expression import MOST_TENSORS, REDUCTIONS, Access, Operation, Output
+from advisor.fuse.kernels.flow import Flow
+from advisor.fuse.kernels.formula import Formula, NotExpressible, Term
+from advisor.fuse.kernels.lowering import Call, lower
+from advisor.fuse.kernels.space import Space
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import onnx_ir as ir
+
+    from advisor.fuse.kernels.expression import Expression
+    from advisor.fuse.scope import Scope
+
+__all__ = ["Group", "express", "find_groups"]
+
+MOST_NODES = 64
+MOST_OPERATIONS = 256
+MOST_STAGES = 4
+"""Reductions of which each needs the one before: the row is read again for each."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Nodes that one kernel can compute.
+
+    Attributes:
+        nodes: In the graph's order.
+        inputs: What the kernel reads, in the order of the expression's inputs.
+        outputs: What it writes, in the order of the expression's outputs.
+        expression: What it computes.
+    """
+
+    nodes: tuple[ir.Node, ...]
+    inputs: tuple[ir.Value, ...]
+    outputs: tuple[ir.Value, ...]
+    expression: Expression
+
+    @property
+    def tensors(self) -> int:
+        """Tensors that it reads and writes for every element, those with one value for a row left out."""
+        accesses = [tensor.access for tensor in self.expression.inputs]
+        accesses += [tensor.access for tensor in self.expression.outputs]
+        return accesses.count(Access.COLUMNS)
+
+
+def find_groups(scope: Scope, *, reductions: bool = True, within: Iterable[ir.Node] | None = None) -> tuple[Group, ...]:
+    """The groups of a graph, in its order, each as large as it may be.
+
+    A group is legal where one kernel computes the same: no way leads out of it and back, every value that something
+    outside needs is an output, and all its values are those of one iteration space.
+
+    Args:
+        scope: The graph.
+        reductions: Whether groups may reduce.
+        within: The nodes to choose from; None takes all.
+    """
+    flow = Flow(scope.graph)
+    allowed = flow.place if within is None else set(within)
+    former = _Former(scope, flow, reductions)
+    for node in scope.graph:
+        if node in allowed:
+            former.add(node)
+    clusters = {id(nodes): nodes for nodes in former.cluster.values() if len(nodes) > 1}
+    groups = (express(nodes, scope, flow) for nodes in flow.without_cycles(clusters.values()))
+    return tuple(group for group in groups if _saves_traffic(group, scope, flow))
+
+
+def express(nodes: Sequence[ir.Node], scope: Scope, flow: Flow) -> Group:
+    """NODES, in the graph's order, as one kernel.
+
+    Raises:
+        NotExpressible: No kernel computes them together, or not certainly the same.
+    """
+    formula = Formula()
+    terms: dict[ir.Value, Term] = {}
+    inputs: dict[ir.Value, Term] = {}
+
+    def read(node: ir.Node, value: ir.Value) -> Term:
+        if value in terms:
+            return terms[value]
+        if value not in inputs:
+            if (constant := _constant(node, value, scope, formula)) is not None:
+                return constant
+            dtype = scope.dtype(value)
+            if dtype is None:
+                raise NotExpressible(f"the element type of '{value.name}' is not certain")
+            inputs[value] = formula.input(dtype, Access.COLUMNS)
+        return inputs[value]
+
+    inside = set(nodes)
+    outputs: dict[ir.Value, Term] = {}
+    for node in nodes:
+        for value, term in zip(node.outputs, lower(Call(node, scope, read)), strict=True):
+            is_output = value.is_graph_output() or any(user not in inside for user in flow.users_of(value))
+            if term is None:
+                if is_output or value.uses():
+                    raise NotExpressible(f"kernels do not compute '{value.name}'")
+                continue
+            terms[value] = term
+            if is_output:
+                outputs[value] = term
+    if not inputs or not outputs:
+        raise NotExpressible("nothing is read or nothing is used")
+    if len(inputs) + len(outputs) > MOST_TENSORS:
+        raise NotExpressible(f"more than {MOST_TENSORS} inputs and outputs")
+    space = Space(formula, {term.place: scope.shape(value) for value, term in inputs.items()})
+    space.settle_accesses()
+    space.check_reductions()
+    for value, term in terms.items():
+        if value not in outputs and space.is_smaller(term):
+            raise NotExpressible(f"'{value.name}' would be computed again for every row")
+    expression = formula.expression(Output(term.place, *space.output(term)) for term in outputs.values())
+    if len(expression.operations) > MOST_OPERATIONS or _stages(expression) > MOST_STAGES:
+        raise NotExpressible("too large")
+    return Group(tuple(nodes), tuple(inputs), tuple(outputs), expression)
+
+
+def _constant(node: ir.Node, value: ir.Value, scope: Scope, formula: Formula) -> Term | None:
+    """The number that VALUE is in every run; None where it is a tensor, or gives the result more dimensions."""
+    tensor = None if scope.overridable(value) else scope.default(value)
+    if tensor is None or tensor.size != 1:
+        return None
+    rank = len(tensor.shape)
+    others = [scope.rank(other) for other in node.inputs if other is not None and other is not value]
+    if rank > 0 and not any(other is not None and other >= rank for other in others):
+        return None
+    dtype = scope.dtype(value)
+    return None if dtype is None else formula.constant(tensor.numpy().item(), dtype)
+
+
+def _stages(expression: Expression) -> int:
+    """How many reductions wait for one another."""
+    depth: list[int] = []
+    for value in expression.values:
+        operands = value.operands if isinstance(value, Operation) else ()
+        before = max((depth[operand] for operand in operands), default=0)
+        depth.append(before + (isinstance(value, Operation) and value.op_type in REDUCTIONS))
+    return max(depth, default=0)
+
+
+def _saves_traffic(group: Group, scope: Scope, flow: Flow) -> bool:
+    """Whether the kernel reads and writes fewer tensors than the nodes one by one."""
+    return group.tensors < sum(express([node], scope, flow).tensors for node in group.nodes)
+
+
+class _Former:
+    """Puts nodes together, one after the other in the graph's order.
+
+    Attributes:
+        cluster: The nodes that each node seen so far is together with.
+    """
+
+    def __init__(self, scope: Scope, flow: Flow, reductions: bool) -> None:
+        self.cluster: dict[ir.Node, tuple[ir.Node, ...]] = {}
+        self._scope, self._flow, self._reductions = scope, flow, reductions
+
+    def add(self, node: ir.Node) -> None:
+        """Put NODE together with as many of the clusters that it reads from as is legal, the nearest first."""
+        if is_small(node, self._scope) or belongs_to_neighbour(node, self._scope) or not self._is_legal((node,)):
+            return
+        clusters = list(self._producers(node))
+        chosen: tuple[ir.Node, ...] = (node,)
+        everything = self._flow.in_order({node}.union(*clusters))
+        if len(clusters) > 1 and self._is_legal(everything):
+            chosen = everything
+        else:
+            for cluster in clusters:
+                larger = self._flow.in_order({*chosen, *cluster})
+                if self._is_legal(larger):
+                    chosen = larger
+        for member in chosen:
+            self.cluster[member] = chosen
+
+    def _producers(self, node: ir.Node) -> Iterator[tuple[ir.Node, ...]]:
+        producers = {value.producer() for value in node.inputs if value is not None}
+        clusters = {id(self.cluster[source]): self.cluster[source] for source in producers if source in self.cluster}
+        yield from sorted(clusters.values(), key=lambda nodes: -self._flow.place[nodes[-1]])
+
+    def _is_legal(self, nodes: tuple[ir.Node, ...]) -> bool:
+        if len(nodes) > MOST_NODES or not self._flow.is_convex(frozenset(nodes)):
+            return False
+        try:
+            group = express(nodes, self._scope, self._flow)
+        except NotExpressible:
+            return False
+        return self._reductions or group.expression.reduced == 0
