@@ -41,7 +41,7 @@ def baseline(
     from advisor.errors import BadInput
     from advisor.gate.baseline import load_baseline, record
     from advisor.gate.compare import compare
-    from advisor.gate.runs import load_run, parse_labels
+    from advisor.gate.runs import load_runs, parse_labels
     from advisor.report.comparison_text import render_baseline
 
     if accept and output is None:
@@ -62,7 +62,7 @@ def baseline(
     before = load_baseline(output) if accept else None
     region = region or (before.region if before else None)
     labels = parse_labels(environment or [])
-    recordings = [load_run(run, region=region, model=model, labels=labels) for run in runs]
+    recordings = load_runs(runs, region=region, model=model, labels=labels)
     comparison = compare(before.runs, recordings) if before else None
     made = record(
         recordings, reason=(reason or "").strip() or "recorded", region=region, before=before, comparison=comparison

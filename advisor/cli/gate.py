@@ -71,7 +71,7 @@ def gate(
     from advisor.errors import BadInput
     from advisor.gate.baseline import load_baseline
     from advisor.gate.compare import compare
-    from advisor.gate.runs import load_run, parse_labels
+    from advisor.gate.runs import load_runs, parse_labels
     from advisor.report.comparison_annotations import comparison_annotations
     from advisor.report.comparison_junit import comparison_junit
     from advisor.report.comparison_markdown import comparison_markdown
@@ -94,7 +94,7 @@ def gate(
         raise BadInput(f"--paired: {len(runs)} runs for {len(known)} of the baseline: give one for each")
     region = region or (stored.region if stored else None)
     labels = parse_labels(environment or [])
-    recordings = [load_run(run, region=region, model=model, labels=labels) for run in runs]
+    recordings = load_runs(runs, region=region, model=model, labels=labels)
     comparison = compare(known, recordings, rules, paired=paired, baseline=baseline)
 
     def as_json(result: Comparison) -> str:

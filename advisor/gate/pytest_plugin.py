@@ -120,13 +120,13 @@ class LaunchOverhead:
         from advisor.errors import AdvisorError
         from advisor.gate.baseline import load_baseline
         from advisor.gate.compare import compare
-        from advisor.gate.runs import load_run
+        from advisor.gate.runs import load_runs
 
         path = self._baseline(baseline)
         try:
             known = load_baseline(path) if path.exists() else None
             region = region or (known.region if known else None)
-            recordings = [load_run(Path(run), region=region) for run in runs]
+            recordings = load_runs([Path(run) for run in runs], region=region)
             if self._reason:
                 return self._write(path, recordings, region)
             comparison = compare(known.runs if known else (), recordings, policy, baseline=path)

@@ -15,7 +15,7 @@ from advisor.trace.samples import Samples
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["FusionFigures", "Recording", "load_run", "parse_labels", "sha256_of"]
+__all__ = ["FusionFigures", "Recording", "load_run", "load_runs", "parse_labels", "sha256_of"]
 
 ANALYSIS = "advisor.analysis/1"
 FUSION = "advisor.fusion/1"
@@ -150,6 +150,37 @@ def load_run(
         model_sha256=None if model is None else sha256_of(model),
         labels=labels or {},
     )
+
+
+def load_runs(
+    paths: Sequence[Path],
+    *,
+    region: str | None = None,
+    model: Path | None = None,
+    labels: Mapping[str, str] | None = None,
+) -> list[Recording]:
+    """Several runs of one build on one kind of machine, each as by `load_run`.
+
+    Raises:
+        BadInput: One is none; a file stands there twice, which would pass for a run without any noise; or the runs are
+            of different GPUs.
+        CannotDecide: A trace without work on a GPU.
+    """
+    seen: dict[Path, Path] = {}
+    for path in paths:
+        real = path.resolve()
+        if real in seen:
+            raise BadInput(f"{path} and {seen[real]} are one file: give every run once")
+        seen[real] = path
+    recordings = [load_run(path, region=region, model=model, labels=labels) for path in paths]
+    known = [recording for recording in recordings if recording.gpus]
+    for recording in known[1:]:
+        if recording.gpus != known[0].gpus:
+            raise BadInput(
+                f"{known[0].name} ran on {', '.join(known[0].gpus)} and {recording.name} on"
+                f" {', '.join(recording.gpus)}: runs that count together are of one kind of machine"
+            )
+    return recordings
 
 
 def parse_labels(texts: Sequence[str]) -> dict[str, str]:

@@ -158,6 +158,25 @@ def test_a_baseline_is_small_and_holds_nothing_of_the_machine(
     assert len(text) < 30_000
 
 
+def test_one_file_is_one_run(advisor_command: Advisor, runs: Path, base: Path, tmp_path: Path) -> None:
+    run = runs / "main-1.sqlite"
+    link = tmp_path / "again.sqlite"
+    link.symlink_to(run)
+    assert "one file" in one_line(advisor_command("baseline", run, link, "-o", tmp_path / "b.json"))
+    assert "one file" in one_line(advisor_command("gate", run, run, "--baseline", base))
+    assert not (tmp_path / "b.json").exists()
+
+
+def test_runs_of_different_gpus_do_not_count_together(advisor_command: Advisor, runs: Path, tmp_path: Path) -> None:
+    analysis = json.loads(advisor_command("analyze", runs / "main-1.sqlite", "--json", "-").stdout)
+    for number, gpu in enumerate(["NVIDIA A100", "NVIDIA H100"]):
+        for device in analysis["devices"]:
+            device["name"] = gpu
+        (tmp_path / f"{number}.json").write_text(json.dumps(analysis))
+    result = advisor_command("baseline", tmp_path / "0.json", tmp_path / "1.json", "-o", tmp_path / "b.json")
+    assert "NVIDIA A100" in one_line(result)
+
+
 def test_budgets_without_a_baseline(advisor_command: Advisor, runs: Path) -> None:
     def code(*budgets: str) -> int:
         options = [part for budget in budgets for part in ("--budget", budget)]
