@@ -13,7 +13,8 @@ from rich.text import Text
 
 from advisor.fuse.result import Status
 from advisor.measure.statistics import Verdict
-from advisor.words import duration, percent, plain
+from advisor.report import fusion_words as words
+from advisor.words import duration, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,29 +22,27 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from advisor.fuse.predictions import Predictions
-    from advisor.fuse.result import Fusion, FusionReport
+    from advisor.fuse.result import FusionReport
     from advisor.measure.statistics import Interval
 
 __all__ = ["render_fusion"]
 
 SHOWN_REASONS = 3
-OUTCOMES = {
-    Status.KEPT: ("kept", "green"),
-    Status.NOT_FASTER: ("not faster", "yellow"),
-    Status.WRONG: ("wrong", "red"),
-    Status.ILLEGAL: ("illegal", ""),
-    Status.UNSUPPORTED: ("unsupported", ""),
-}
+NARROW = 64
+"""In fewer columns a table has only what matters most."""
+STYLES = {Status.KEPT: "green", Status.NOT_FASTER: "yellow", Status.WRONG: "red"}
 
 
-def render_fusion(report: FusionReport) -> RenderableType:
-    """What `advisor fuse` prints."""
+def render_fusion(report: FusionReport, width: int = 80) -> RenderableType:
+    """What `advisor fuse` prints on so many columns."""
     parts: list[RenderableType] = [_summary(report)]
     if report.fusions:
-        parts.append(_fusions(report))
+        parts.append(_fusions(report, narrow=width < NARROW))
+    if report.batches:
+        parts += [_batches(report, narrow=width < NARROW), Text(words.batch_end(report))]
     if report.trace is not None:
         parts += [Text(line) for line in _predictions(report, report.trace)]
-    parts += [Text(f"- {reason}") for reason in _reasons(report)]
+    parts += [Text(f"- {reason}") for reason in words.reasons(report)]
     parts += [Text(f"note: {plain(note)}", style="yellow") for note in report.notes]
     parts.append(_files(report))
     return Group(*parts)
@@ -54,89 +53,49 @@ def _summary(report: FusionReport) -> Panel:
     if not report.runtime.passed:
         text.append("ONNX Runtime's own optimisation changes what this model computes", style="bold red")
         text.append(f", before any fusion: {plain(report.runtime.reason)}.\n")
-    text.append(_headline(report), style="bold")
-    text.append("\n" + _latency(report))
-    text.append("\n" + _proof(report))
+    text.append(words.headline(report), style="bold")
+    text.append("\n" + words.latency(report))
+    text.append("\n" + words.proof(report))
     if report.changed:
         places = sum(fusion.sites for fusion in report.kept)
         text.append(
             f"\nFused in {places:,} place{'s' if places != 1 else ''}: {report.model.nodes:,} nodes became"
             f" {report.fused.nodes:,}."
         )
-    text.append(f"\nMeasured on {report.provider}, onnxruntime {report.onnxruntime}{_conditions(report)}.")
+    gaps = words.gaps(report)
+    if gaps is not None:
+        text.append("\n" + gaps)
+    text.append("\n" + words.conditions(report))
     colour = {Verdict.FASTER: "green", Verdict.SLOWER: "red", Verdict.UNCHANGED: "yellow"}[report.verdict]
     title = Text(plain(report.model.path.name) if report.model.path else "")
     return Panel(text, title=title, border_style=colour if report.runtime.passed else "red", box=box.ROUNDED)
 
 
-def _headline(report: FusionReport) -> str:
-    race = report.measured
-    if report.changed and race is not None:
-        if report.verdict is Verdict.FASTER:
-            return f"Faster: a run takes {percent(1 - race.ratio.ratio)} less time."
-        return "No measurable change: fused, but a run takes as long as before."
-    statuses = {fusion.status for fusion in report.fusions}
-    if Status.NOT_FASTER in statuses:
-        return "Nothing gained: fused, this model is not shown to be as fast. The output is the original."
-    if Status.WRONG in statuses:
-        return "Nothing kept: fusing changed what this model computes. The output is the original."
-    if statuses:
-        return "Nothing to fuse: no place that was found may be fused here. The output is the original."
-    return "Nothing to fuse: no rule found a place in this model. The output is the original."
-
-
-def _latency(report: FusionReport) -> str:
-    race = report.measured
-    if race is None:
-        return f"A run takes {duration(report.baseline_ns)} at ORT_ENABLE_ALL."
-    times = f"{duration(race.baseline_ns)} → {duration(race.candidate_ns)} a run at ORT_ENABLE_ALL"
-    figures = f"ratio {race.ratio.ratio:.3f}, 95 % interval {_span(race.ratio)}, A/A control {_span(race.a_a)}"
-    if report.changed:
-        return f"{times} ({figures})."
-    return f"The fused model was turned down: {times} ({figures})."
-
-
-def _proof(report: FusionReport) -> str:
-    proof = report.verification
-    if not report.changed:
-        return "No gain is claimed."
-    sets = f"{proof.inputs} set{'s' if proof.inputs != 1 else ''} of inputs"
-    error = "no difference at all"
-    if proof.max_abs_error:
-        error = f"largest difference {proof.max_abs_error:.1e} (output {plain(proof.worst_output or '')})"
-    gain = "" if report.verdict is Verdict.FASTER else " No gain is claimed."
-    return f"Proven: every output equals the unoptimised original's on {sets}; {error}.{gain}"
-
-
-def _conditions(report: FusionReport) -> str:
-    settings = report.settings
-    threads = f", {settings.threads} thread{'s' if settings.threads != 1 else ''}" if settings.threads else ""
-    shapes = ", ".join(f"{plain(name)} {list(shape)}" for name, shape in list(settings.shapes.items())[:4])
-    more = f" and {len(settings.shapes) - 4} more inputs" if len(settings.shapes) > 4 else ""
-    return f"{threads}, {shapes}{more}" if shapes else threads
-
-
-def _span(interval: Interval) -> str:
-    return f"{interval.low:.3f} to {interval.high:.3f}"
-
-
-def _fusions(report: FusionReport) -> Table:
-    table = Table(
-        title="Fusions", title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, expand=False
+def _table(title: str) -> Table:
+    return Table(
+        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, expand=False
     )
-    table.add_column("fusion")
+
+
+def _fusions(report: FusionReport, *, narrow: bool) -> Table:
+    table = _table("Fusions")
+    table.add_column("fusion", overflow="fold")
     table.add_column("places", justify="right", no_wrap=True)
-    table.add_column("ratio alone", justify="right", no_wrap=True)
-    table.add_column("error", justify="right", no_wrap=True)
+    if not narrow:
+        table.add_column("ratio alone", justify="right", no_wrap=True)
+        table.add_column("error", justify="right", no_wrap=True)
     table.add_column("outcome", no_wrap=True)
-    for fusion in sorted(report.fusions, key=lambda fusion: (list(Status).index(fusion.status), fusion.rule)):
-        words, style = OUTCOMES[fusion.status]
-        table.add_row(
-            Text(plain(fusion.rule), no_wrap=True, overflow="ellipsis"),
-            f"{fusion.sites:,}",
+    for outcome in words.outcomes(report.fusions):
+        fusion = outcome.first
+        figures = [
             "-" if fusion.ratio is None else f"{fusion.ratio.ratio:.3f} ± {_wider_half(fusion.ratio):.3f}",
             "-" if fusion.max_abs_error is None else f"{fusion.max_abs_error:.0e}",
-            Text(words, style=style),
+        ]
+        table.add_row(
+            Text(plain(fusion.rule)),
+            f"{outcome.sites:,}",
+            *([] if narrow else figures),
+            Text(words.OUTCOMES[fusion.status], style=STYLES.get(fusion.status, "")),
         )
     return table
 
@@ -145,11 +104,22 @@ def _wider_half(interval: Interval) -> float:
     return max(interval.high - interval.ratio, interval.ratio - interval.low)
 
 
-def _reasons(report: FusionReport) -> Iterator[str]:
-    """Why what was found is not in the output."""
-    for fusion in report.fusions:
-        if fusion.status is not Status.KEPT:
-            yield f"{plain(fusion.rule)}, {_places(fusion)}: {OUTCOMES[fusion.status][0]}: {plain(fusion.reason)}"
+def _batches(report: FusionReport, *, narrow: bool) -> Table:
+    table = _table("By size of the batch")
+    table.add_column("batch", justify="right", no_wrap=True)
+    if not narrow:
+        table.add_column("original", justify="right", no_wrap=True)
+        table.add_column("fused", justify="right", no_wrap=True)
+    table.add_column("ratio", justify="right", no_wrap=True)
+    table.add_column("95 % interval", justify="right", no_wrap=True)
+    table.add_column("")
+    for each in report.batches:
+        race = each.latency
+        times = ["-", "-"] if race is None else [duration(race.baseline_ns), duration(race.candidate_ns)]
+        ratio = ["-", "-"] if race is None else [f"{race.ratio.ratio:.3f}", words.span(race.ratio)]
+        style = "red" if each.is_wrong else ""
+        table.add_row(str(each.batch), *([] if narrow else times), *ratio, Text(words.batch_verdict(each), style=style))
+    return table
 
 
 def _predictions(report: FusionReport, trace: Predictions) -> Iterator[str]:
@@ -164,28 +134,11 @@ def _predictions(report: FusionReport, trace: Predictions) -> Iterator[str]:
         if fusion.predicted is not None:
             low, high = (duration(ns) for ns in fusion.predicted.saving_ns)
             yield (
-                f"- {plain(fusion.rule)}, {_places(fusion)}: predicted {low} to {high} a run"
-                f" ({plain(fusion.predicted.source)}), {_measured(report, fusion)}"
+                f"- {plain(fusion.rule)}, {words.places(fusion)}: predicted {low} to {high} a run"
+                f" ({plain(fusion.predicted.source)}), {words.measured(report, fusion)}"
             )
     for reason, rest in Counter(each.reason for each in trace.unmatched).most_common(SHOWN_REASONS):
         yield f"- {rest} candidate{'s' if rest != 1 else ''} not matched: {plain(reason)}"
-
-
-def _measured(report: FusionReport, fusion: Fusion) -> str:
-    """What FUSION alone was measured to save a run, as a share of the original's latency."""
-    if fusion.ratio is None:
-        return "not measured alone"
-    if fusion.ratio.low <= 1 <= fusion.ratio.high:
-        return "measured: no measurable change"
-    saved, ends = 1 - fusion.ratio.ratio, sorted(abs(1 - end) for end in (fusion.ratio.low, fusion.ratio.high))
-    low, high = (duration(end * report.baseline_ns) for end in ends)
-    what = "measured" if saved > 0 else "measured to cost"
-    return f"{what} {duration(abs(saved) * report.baseline_ns)} ({low} to {high})"
-
-
-def _places(fusion: Fusion) -> str:
-    first = f" ({plain(fusion.nodes[0])})" if fusion.sites == 1 and fusion.nodes else ""
-    return f"{fusion.sites:,} place{'s' if fusion.sites != 1 else ''}{first}"
 
 
 def _files(report: FusionReport) -> Text:

@@ -1,0 +1,240 @@
+"""What a fusion report says, in words that terminal and page share."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from advisor.fuse.result import Status
+from advisor.measure.statistics import Verdict
+from advisor.words import duration, percent, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from advisor.fuse.batches import BatchLatency
+    from advisor.fuse.result import Fusion, FusionReport
+    from advisor.measure.statistics import Interval
+
+__all__ = [
+    "OUTCOMES",
+    "Outcome",
+    "batch_end",
+    "batch_verdict",
+    "conditions",
+    "gaps",
+    "headline",
+    "latency",
+    "measured",
+    "outcomes",
+    "places",
+    "proof",
+    "reasons",
+    "snippet",
+    "span",
+    "why",
+]
+
+OUTCOMES = {
+    Status.KEPT: "kept",
+    Status.NOT_FASTER: "not faster",
+    Status.WRONG: "wrong",
+    Status.ILLEGAL: "illegal",
+    Status.UNSUPPORTED: "unsupported",
+}
+NOISY = 0.01
+"""Half of an interval from which on the near end is told before the middle."""
+_NAMES = re.compile(r"(?:\w+ )?'[^']*'|\d[\d.e+-]*")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Fusions of one rule that ended alike, for one reason but for the names and numbers in it.
+
+    Attributes:
+        fusions: The fusions, in the order of the report.
+    """
+
+    fusions: tuple[Fusion, ...]
+
+    @property
+    def first(self) -> Fusion:
+        """One to show."""
+        return self.fusions[0]
+
+    @property
+    def sites(self) -> int:
+        """Places of all."""
+        return sum(fusion.sites for fusion in self.fusions)
+
+    @property
+    def reason(self) -> str:
+        """Why, with an example where there are several."""
+        return self.first.reason + (" (for example)" if len(self.fusions) > 1 else "")
+
+
+def outcomes(fusions: Iterable[Fusion]) -> list[Outcome]:
+    """FUSIONS by status; those of one rule that must not be made, for reasons that are alike, as one."""
+    groups: dict[object, list[Fusion]] = {}
+    for number, fusion in enumerate(fusions):
+        is_refused = fusion.status in {Status.ILLEGAL, Status.UNSUPPORTED} and fusion.predicted is None
+        key = (fusion.rule, fusion.status, _NAMES.sub("…", fusion.reason)) if is_refused else number
+        groups.setdefault(key, []).append(fusion)
+    order = list(Status)
+    return sorted(
+        (Outcome(tuple(group)) for group in groups.values()),
+        key=lambda outcome: (order.index(outcome.first.status), outcome.first.rule),
+    )
+
+
+def headline(report: FusionReport) -> str:
+    """The verdict in one sentence. On a noisy machine the interval's near end is claimed, not its middle."""
+    race = report.measured
+    if report.changed and race is not None:
+        if report.verdict is not Verdict.FASTER:
+            return "No measurable change: fused, but a run takes as long as before."
+        if race.ratio.half_width > NOISY:
+            ratio, low, high = race.ratio.ratio, race.ratio.low, race.ratio.high
+            return (
+                f"Faster: a run takes at least {percent(1 - high)} less time (measured {ratio:.2f}, {low:.2f} to"
+                f" {high:.2f})."
+            )
+        return f"Faster: a run takes {percent(1 - race.ratio.ratio)} less time."
+    statuses = {fusion.status for fusion in report.fusions}
+    if Status.NOT_FASTER in statuses:
+        return "Nothing gained: fused, this model is not shown to be as fast. The output is the original."
+    if Status.WRONG in statuses:
+        return "Nothing kept: fusing changed what this model computes. The output is the original."
+    if statuses:
+        return "Nothing to fuse: no place that was found may be fused here. The output is the original."
+    return "Nothing to fuse: no rule found a place in this model. The output is the original."
+
+
+def latency(report: FusionReport) -> str:
+    """Before and after, with the intervals."""
+    race = report.measured
+    if race is None:
+        return f"A run takes {duration(report.baseline_ns)} at ORT_ENABLE_ALL."
+    times = f"{duration(race.baseline_ns)} → {duration(race.candidate_ns)} a run at ORT_ENABLE_ALL"
+    figures = f"ratio {race.ratio.ratio:.3f}, 95 % interval {span(race.ratio)}, A/A control {span(race.a_a)}"
+    if report.changed:
+        return f"{times} ({figures})."
+    return f"The fused model was turned down: {times} ({figures})."
+
+
+def proof(report: FusionReport) -> str:
+    """What was compared, and whether a gain is claimed."""
+    verification = report.verification
+    if not report.changed:
+        return "No gain is claimed."
+    sets = f"{verification.inputs} set{'s' if verification.inputs != 1 else ''} of inputs"
+    error = "no difference at all"
+    if verification.max_abs_error:
+        output = plain(verification.worst_output or "")
+        error = f"largest difference {verification.max_abs_error:.1e} (output {output})"
+    gain = "" if report.verdict is Verdict.FASTER else " No gain is claimed."
+    return f"Proven: every output equals the unoptimised original's on {sets}; {error}.{gain}"
+
+
+def gaps(report: FusionReport) -> str | None:
+    """How much of a run lies between nodes or kernels; None where nobody looked."""
+    measured = report.gaps
+    if measured is None:
+        return None
+    if measured.before is None:
+        return f"Gaps were not recorded: {plain(measured.reason)}."
+    kernels = measured.recorder == "nsys"
+    what = "Gaps between kernels" if kernels else f"Dispatch gaps between the nodes of {report.provider}"
+    works = "kernels" if kernels else "nodes"
+    sides = [measured.before] if measured.after is None else [measured.before, measured.after]
+    if any(side.ratio is None for side in sides):
+        return f"{what}: cannot decide, the recording does not show enough of them."
+    ratios = " → ".join(percent(side.ratio) for side in sides)
+    times = " → ".join(duration(side.gap_ns) for side in sides)
+    counts = " → ".join(f"{side.works:,}" for side in sides)
+    return f"{what}: {ratios} of a run ({times}; {counts} {works}, the profiler's own time included)."
+
+
+def batch_end(report: FusionReport) -> str:
+    """The size from which the gain is gone."""
+    end = report.gain_ends_at
+    if end is not None:
+        return f"The gain is gone at a batch of {end}."
+    if any(each.latency is not None for each in report.batches):
+        return "The gain is there at every size that was measured."
+    return "No size could be measured."
+
+
+def batch_verdict(each: BatchLatency) -> str:
+    """What is said about one size."""
+    return plain(each.reason) if each.latency is None else each.latency.verdict.value
+
+
+def conditions(report: FusionReport) -> str:
+    """What it was measured on."""
+    settings = report.settings
+    threads = f", {settings.threads} thread{'s' if settings.threads != 1 else ''}" if settings.threads else ""
+    shapes = ", ".join(f"{plain(name)} {list(shape)}" for name, shape in list(settings.shapes.items())[:4])
+    more = f" and {len(settings.shapes) - 4} more inputs" if len(settings.shapes) > 4 else ""
+    where = f"Measured on {report.provider}, onnxruntime {report.onnxruntime}"
+    return f"{where}{threads}, {shapes}{more}." if shapes else f"{where}{threads}."
+
+
+def snippet(report: FusionReport) -> str | None:
+    """Three lines of Python that load the output; None where nothing was written."""
+    if report.fused.path is None:
+        return None
+    feed = ", ".join(f"{name!r}: …" for name in report.settings.shapes)
+    path, lines = str(report.fused.path), []
+    if report.fused.library is not None:
+        lines = ["import advisor", f"session = advisor.session({path!r})  # with its library of kernels"]
+    else:
+        lines = [
+            "import onnxruntime",
+            f"session = onnxruntime.InferenceSession({path!r}, providers=[{report.provider!r}])",
+        ]
+    return "\n".join([*lines, f"outputs = session.run(None, {{{feed}}})"])
+
+
+def span(interval: Interval) -> str:
+    """An interval's ends."""
+    return f"{interval.low:.3f} to {interval.high:.3f}"
+
+
+def places(fusion: Fusion, sites: int | None = None) -> str:
+    """How many places, and where one is."""
+    count = fusion.sites if sites is None else sites
+    first = f" ({plain(fusion.nodes[0])})" if count == 1 and fusion.nodes else ""
+    return f"{count:,} place{'s' if count != 1 else ''}{first}"
+
+
+def measured(report: FusionReport, fusion: Fusion) -> str:
+    """What FUSION alone was measured to save a run, as a share of the original's latency."""
+    if fusion.ratio is None:
+        return "not measured alone"
+    if fusion.ratio.low <= 1 <= fusion.ratio.high:
+        return "measured: no measurable change"
+    saved, ends = 1 - fusion.ratio.ratio, sorted(abs(1 - end) for end in (fusion.ratio.low, fusion.ratio.high))
+    low, high = (duration(end * report.baseline_ns) for end in ends)
+    what = "measured" if saved > 0 else "measured to cost"
+    return f"{what} {duration(abs(saved) * report.baseline_ns)} ({low} to {high})"
+
+
+def why(report: FusionReport, outcome: Outcome) -> str:
+    """The reason of what is not in the output; of what is kept, whether that was decided together with others."""
+    fusion = outcome.first
+    if fusion.status is not Status.KEPT:
+        return outcome.reason
+    others = len(report.kept) > 1
+    undecided = fusion.ratio is None or fusion.ratio.high >= 1
+    return fusion.reason or ("shown to pay only together with the others" if others and undecided else "")
+
+
+def reasons(report: FusionReport) -> Iterator[str]:
+    """Why what was found is not in the output, or is only together with others."""
+    for outcome in outcomes(report.fusions):
+        reason = why(report, outcome)
+        if reason:
+            fusion = outcome.first
+            yield f"{plain(fusion.rule)}, {places(fusion, outcome.sites)}: {OUTCOMES[fusion.status]}: {plain(reason)}"
