@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import onnx
 import onnx_ir as ir
 
+from advisor.fuse.sizes import sizes_of
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
+
+    from advisor.fuse.sizes import Sizes
 
 __all__ = ["OVERRIDABLE_SINCE", "Dims", "Facts", "Known", "Scope", "attribute"]
 
@@ -30,10 +34,12 @@ class Known:
     Attributes:
         dtype: Element type.
         dims: Shape.
+        sizes: Shape with a name for each dimension that only the run knows; equal names, equal sizes.
     """
 
     dtype: ir.DataType | None
     dims: Dims | None
+    sizes: Sizes | None = None
 
 
 NOTHING = Known(None, None)
@@ -104,6 +110,10 @@ class Scope:
         """The shape of VALUE; None where not even the rank is certain."""
         return self.facts[value].dims
 
+    def sizes(self, value: ir.Value) -> Sizes | None:
+        """The shape of VALUE with names where only the run knows a size; those of one name are equal."""
+        return self.facts[value].sizes
+
     def rank(self, value: ir.Value) -> int | None:
         """The number of dimensions of VALUE, if certain."""
         dims = self.shape(value)
@@ -146,7 +156,25 @@ def _infer(model: ir.Model) -> dict[ir.Value, Known]:
         pass
     known: dict[ir.Value, Known] = {}
     _read(model.graph, proto.graph, known)
+    for value, sizes in sizes_of(model.graph, _names(model.graph, proto.graph)).items():
+        known[value] = replace(known.get(value, NOTHING), sizes=sizes)
     return known
+
+
+def _names(graph: ir.Graph, proto: onnx.GraphProto) -> dict[ir.Value, Sizes]:
+    """The shapes that PROTO gives the values of GRAPH, with a name for each size that is not certain."""
+    said = _said(proto)
+    names: dict[ir.Value, Sizes] = {}
+    for value in (*graph.inputs, *graph.initializers.values(), *(value for node in graph for value in node.outputs)):
+        if value.const_value is not None and not value.is_graph_input():
+            names[value] = tuple(value.const_value.shape.numpy())
+        elif (info := said.get(value.name or "")) is not None and info.HasField("shape"):
+            dims = enumerate(info.shape.dim)
+            names[value] = tuple(
+                dim.dim_value if dim.HasField("dim_value") else dim.dim_param or f"{value.name}[{axis}]"
+                for axis, dim in dims
+            )
+    return names
 
 
 def _read(graph: ir.Graph, proto: onnx.GraphProto, known: dict[ir.Value, Known]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from advisor.fuse.rules.attention import ATTENTION
 from advisor.fuse.rules.batch_norm import BATCH_NORM
 from advisor.fuse.rules.broadcast import BROADCAST
 from advisor.fuse.rules.channel_scale import CHANNEL_SCALE
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["RULES"]
 
 RULES: tuple[Rule, ...] = (
+    ATTENTION,
     LAYER_NORM,
     RMS_NORM,
     INSTANCE_NORM,

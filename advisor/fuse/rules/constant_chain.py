@@ -30,7 +30,9 @@ x, a, b = Var("x"), Var("a"), Var("b")
 
 
 def constants(match: Match) -> bool:
-    """Whether the two are weights and x is not."""
+    """Whether the two are weights and x is not; arithmetic of shapes is none of it."""
+    if match.scope.dtype(match["x"]) not in legality.FLOATS:
+        return False
     return [match.scope.default(match[name]) is not None for name in ("x", "a", "b")] == [False, True, True]
 
 
