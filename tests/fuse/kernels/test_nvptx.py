@@ -39,7 +39,7 @@ class Writer:
         self.dtype = dtype
         self.values: list[Value] = [Input(dtype, access) for access in inputs]
 
-    def __call__(self, op_type: str, *operands: int | float) -> int:
+    def __call__(self, op_type: str, *operands: float) -> int:
         places = tuple(o if isinstance(o, int) else self._append(Constant(self.dtype, o)) for o in operands)
         return self._append(Operation(op_type, places, self.dtype))
 
@@ -114,11 +114,11 @@ class Gpu:
         self.threads, self.lanes_meet = threads, lanes_meet
         self.here = threading.local()
         self.barrier = threading.Barrier(WARP)
-        self.exchanged = [0] * WARP
+        self.exchanged: list[int] = [0] * WARP
         word = ctypes.CFUNCTYPE(ctypes.c_int32)
         shuffle = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_int32, ctypes.c_int32)
         self.functions = {
-            "test_tid": word(lambda: self.here.thread),
+            "test_tid": word(lambda: int(self.here.thread)),
             "test_ctaid": word(lambda: 0),
             "test_ntid": word(lambda: threads),
             "test_nctaid": word(lambda: 1),
@@ -131,7 +131,7 @@ class Gpu:
         lane = self.here.thread % WARP
         self.exchanged[lane] = bits
         self.barrier.wait()
-        other = self.exchanged[lane ^ distance]
+        other = int(self.exchanged[lane ^ distance])
         self.barrier.wait()
         return other
 
@@ -199,7 +199,10 @@ def layout_of(shape: tuple[int, ...], columns_from: int, inputs: list[NDArray[An
         layout.extent[axis] = shape[axis]
     for number, array in enumerate(inputs):
         padded = array.reshape((1,) * (len(shape) - array.ndim) + array.shape)
-        steps = [stride // array.itemsize if extent > 1 else 0 for stride, extent in zip(padded.strides, padded.shape)]
+        steps = [
+            stride // array.itemsize if extent > 1 else 0
+            for stride, extent in zip(padded.strides, padded.shape, strict=True)
+        ]
         for axis in range(columns_from):
             layout.stride[number].row[axis] = steps[axis]
         layout.stride[number].column = steps[-1] if columns_from < len(shape) else 0
