@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import json
 import re
-from base64 import b64encode
-from hashlib import sha256
 from html import escape
-from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from advisor.report.analysis_words import CAUSE_WORDS, device_word, headline, notes, whole_trace, worth
 from advisor.report.chain_names import chain_name, kernel_word
 from advisor.report.colours import BUSY, CAUSE_COLOURS, ink
 from advisor.report.drawing import draw
+from advisor.report.page import fill
 from advisor.trace.causes import FUSIBLE, Cause, ThreadActivity
 from advisor.words import plain, short_name
 
@@ -38,26 +36,15 @@ KERNELS, GRAPHS = 1_000, 200
 
 def write(analysis: Analysis, file: TextIO) -> None:
     """Write the page."""
-    folder = files("advisor.report") / "html"
-    style = (folder / "style.css").read_text(encoding="utf-8")
-    script = (folder / "page.js").read_text(encoding="utf-8")
-    policy = (
-        "default-src 'none'; base-uri 'none'; form-action 'none'; "
-        f"style-src '{_digest(style)}'; script-src '{_digest(script)}'"
-    )
     content = {
-        "policy": policy,
         "title": escape(f"{plain(analysis.trace.path.name)}: {analysis.graph_figures[0].verdict}"),
         "source": escape(_source(analysis)),
         "headline": _sentence(headline(analysis)),
         "worth": _sentence(worth(analysis)),
         "whole": _sentence(whole_trace(analysis)),
-        "style": style,
-        "script": script,
         "data": _embedded(page_data(analysis)),
     }
-    template = (folder / "template.html").read_text(encoding="utf-8")
-    file.write(re.sub(r"\{\{(\w+)\}\}", lambda match: content[match[1]], template))
+    file.write(fill("template.html", styles=["style.css"], script="page.js", content=content))
 
 
 def page_data(analysis: Analysis) -> dict[str, Any]:
@@ -132,7 +119,3 @@ def _embedded(data: dict[str, Any]) -> str:
     """DATA as JSON that cannot end the element it stands in."""
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c")
-
-
-def _digest(text: str) -> str:
-    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
