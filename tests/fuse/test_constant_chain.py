@@ -101,3 +101,13 @@ def test_an_operand_expanded_to_something_else_or_for_someone_else() -> None:
         "Add",
         "Expand",
     ]
+
+
+def test_three_in_a_row_and_a_constant_that_an_activation_needs() -> None:
+    text = "(float[n, 8] x) => (float[n, 8] y) { w = Mul(x, a) z = Div(w, b) y = Mul(z, a) }"
+    found, sites = fuse(text, a=TWO, b=THREE)
+    assert (found, [site.status for site in sites]) == (["Mul"], ["applied", "applied"])
+    numbers = "float three = {3}, float zero = {0}, float six = {6}"
+    body = "s = Add(x, three) c = Clip(s, zero, six) m = Mul(x, c) z = Div(m, six) y = Mul(z, a)"
+    found, _ = fuse(f"(float[n, 8] x) => (float[n, 8] y) <{numbers}> {{ {body} }}", a=TWO)
+    assert found == ["HardSigmoid", "Mul", "Mul"]

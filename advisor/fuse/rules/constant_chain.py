@@ -24,14 +24,17 @@ TYPES = frozenset({ir.DataType.FLOAT, ir.DataType.DOUBLE})
 """Half precision overflows at values that models have, and would do so elsewhere in another order."""
 LARGEST_FACTOR = 2.0**24
 """Of a product, and its inverse the smallest: what x · a does not overflow at, x · (a · b) does not either."""
+PARTS = frozenset({"Clip", "Max", "Min", "Mul", "Relu"})
+"""What an activation may multiply by a constant last, such as the sixth of hard-swish, which is left to its rule."""
 ADDITIVE = frozenset({"Add", "Sub"})
 
 x, a, b = Var("x"), Var("a"), Var("b")
 
 
 def constants(match: Match) -> bool:
-    """Whether the two are weights and x is not; arithmetic of shapes is none of it."""
-    if match.scope.dtype(match["x"]) not in legality.FLOATS:
+    """Whether the two are weights and x is not; arithmetic of shapes is none of it, nor are activations' constants."""
+    producer = match["x"].producer()
+    if match.scope.dtype(match["x"]) not in legality.FLOATS or (producer is not None and producer.op_type in PARTS):
         return False
     return [match.scope.default(match[name]) is not None for name in ("x", "a", "b")] == [False, True, True]
 
