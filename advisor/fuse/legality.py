@@ -16,6 +16,7 @@ __all__ = [
     "FLOATS",
     "added_dimensions",
     "constant_axes",
+    "dequantised",
     "dims_text",
     "first",
     "kept_values",
@@ -112,6 +113,14 @@ def quantised(match: Match, inputs: Iterable[str]) -> str | None:
         return None
     if any(user.op_type == "QuantizeLinear" for user, _ in match.output.uses()):
         return "it lies between DequantizeLinear and QuantizeLinear: its parts run quantised"
+    return None
+
+
+def dequantised(match: Match, inputs: Iterable[str]) -> str | None:
+    """A product of dequantised matrices, which ONNX Runtime computes quantised."""
+    producers = [match[name].producer() for name in inputs]
+    if any(node is not None and node.op_type == "DequantizeLinear" for node in producers):
+        return "its inputs are dequantised: their product runs quantised"
     return None
 
 

@@ -19,7 +19,7 @@ NOT_ON_CPU = {"chain_bf16", "gelu_erf_fp64"}
 
 FUSED = {
     "ew_chain_mid_output": ["silu"],
-    "ext_data_chain": ["gemm-bias"],
+    "ext_data_chain": ["gemm-activation", "gemm-bias"],
     "gelu_tanh": ["tanh-gelu"],
     "ln_axes_input_18": ["layer-norm"],
     "ln_eps_shape1": ["layer-norm"],
@@ -94,4 +94,4 @@ def test_nothing_is_written_beside_the_models() -> None:
     before = load(CASES / "ext_data_chain.onnx")
     rewritten(before)
     assert sorted(path.name for path in Path(CASES).iterdir()) == listing
-    assert status(rewritten(before)[1]) == {"gemm-bias": "applied"}
+    assert status(rewritten(before)[1]) == {"gemm-bias": "applied", "gemm-activation": "applied"}

@@ -10,17 +10,23 @@ from advisor.fuse.rules.broadcast import BROADCAST
 from advisor.fuse.rules.channel_scale import CHANNEL_SCALE
 from advisor.fuse.rules.channel_shift import CHANNEL_SHIFT
 from advisor.fuse.rules.constant_chain import CONSTANT_CHAIN
+from advisor.fuse.rules.conv_activation import CONV_ACTIVATION
 from advisor.fuse.rules.euclidean_norm import EUCLIDEAN_NORM
+from advisor.fuse.rules.fused_matmul import FUSED_MATMUL
 from advisor.fuse.rules.gelu import GELU, TANH_GELU
+from advisor.fuse.rules.gemm_activation import GEMM_ACTIVATION
 from advisor.fuse.rules.gemm_bias import GEMM_BIAS
+from advisor.fuse.rules.gemm_transpose import GEMM_TRANSPOSE
 from advisor.fuse.rules.hard_sigmoid import HARD_SIGMOID
 from advisor.fuse.rules.hard_swish import HARD_SWISH
 from advisor.fuse.rules.instance_norm import INSTANCE_NORM
 from advisor.fuse.rules.layer_norm import LAYER_NORM
 from advisor.fuse.rules.leaky_relu import LEAKY_RELU, PRELU
 from advisor.fuse.rules.mish import MISH
+from advisor.fuse.rules.pad import PAD
 from advisor.fuse.rules.residual_sum import RESIDUAL_SUM
 from advisor.fuse.rules.rms_norm import RMS_NORM
+from advisor.fuse.rules.rotary import ROTARY
 from advisor.fuse.rules.silu import SILU
 from advisor.fuse.rules.skip_norm import SKIP_NORM
 from advisor.fuse.rules.softmax import LOG_SOFTMAX, SOFTMAX
@@ -32,6 +38,7 @@ __all__ = ["RULES"]
 
 RULES: tuple[Rule, ...] = (
     ATTENTION,
+    ROTARY,
     LAYER_NORM,
     RMS_NORM,
     INSTANCE_NORM,
@@ -46,12 +53,17 @@ RULES: tuple[Rule, ...] = (
     MISH,
     LEAKY_RELU,
     PRELU,
+    PAD,
     BATCH_NORM,
     CHANNEL_SCALE,
     CHANNEL_SHIFT,
     GEMM_BIAS,
+    GEMM_TRANSPOSE,
+    FUSED_MATMUL,
     RESIDUAL_SUM,
     SKIP_NORM,
+    CONV_ACTIVATION,
+    GEMM_ACTIVATION,
     BROADCAST,
     CONSTANT_CHAIN,
 )

@@ -21,7 +21,7 @@ def check(match: Match) -> str | None:
     reason = legality.first(
         legality.not_of_types(match, "a", legality.FLOATS),
         *(legality.unknown_shape(match, name) for name in ("a", "b", "bias")),
-        "its inputs are dequantised: their product runs quantised" if _dequantised(match) else None,
+        legality.dequantised(match, ("a", "b")),
     )
     if reason is not None:
         return reason
@@ -45,11 +45,6 @@ def check(match: Match) -> str | None:
 def rewrite(match: Match) -> Iterator[New]:
     """Gemm with its factors at their defaults."""
     yield New("Gemm", match["a"], match["b"], match["bias"])
-
-
-def _dequantised(match: Match) -> bool:
-    producers = [match[name].producer() for name in ("a", "b")]
-    return any(node is not None and node.op_type == "DequantizeLinear" for node in producers)
 
 
 GEMM_BIAS = Rule(

@@ -1,0 +1,101 @@
+"""A matrix product whose factors are transposed, and that is scaled by a constant, as in attention."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING
+
+from advisor.fuse import legality
+from advisor.fuse.pattern import Number, OneOf, Op, Pattern, Var
+from advisor.fuse.rule import New, Rule
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import onnx_ir as ir
+
+    from advisor.fuse.pattern import Match
+
+__all__ = ["FUSED_MATMUL"]
+
+
+def scaled(value: Pattern, name: str) -> Pattern:
+    """VALUE times, or divided by, a constant."""
+    return OneOf(Op("Mul", value, Number(name)), Op("Div", value, Number(name)))
+
+
+def factor(name: str) -> Pattern:
+    """A matrix, perhaps transposed, perhaps scaled."""
+    matrix = Var(name)
+    turned = Op("Transpose", OneOf(scaled(matrix, f"{name}_scale"), matrix))
+    return OneOf(scaled(turned, f"{name}_scale"), turned, scaled(matrix, f"{name}_scale"), matrix)
+
+
+product = Op("MatMul", factor("a"), factor("b"))
+
+
+def check(match: Match) -> str | None:
+    """Matrices, or stacks of them, of which only the last two axes are swapped; finite factors."""
+    reason = legality.first(
+        legality.not_of_types(match, "a", legality.FLOATS),
+        *(legality.unknown_shape(match, name) for name in ("a", "b")),
+        *(legality.added_dimensions(match, name) for name in ("a", "b")),
+        legality.dequantised(match, ("a", "b")),
+    )
+    if reason is not None:
+        return reason
+    for name in ("a", "b"):
+        rank = match.scope.rank(match[name]) or 0
+        if rank < 2:
+            return f"'{match[name].name}' is a vector"
+        node = _transposition(match, name)
+        perm = None if node is None else list(match.attribute(node, "perm") or reversed(range(rank)))
+        if perm is not None and perm != [*range(rank - 2), rank - 1, rank - 2]:
+            return f"{legality.label(node)} does more than to swap the last two axes" if node else None
+    return None if isfinite(_alpha(match)) else "it divides by zero"
+
+
+def rewrite(match: Match) -> Iterator[New]:
+    """FusedMatMul of ONNX Runtime."""
+    turned = {f"trans{name.upper()}": int(_transposition(match, name) is not None) for name in ("a", "b")}
+    yield New("FusedMatMul", match["a"], match["b"], domain="com.microsoft", alpha=_alpha(match), **turned)
+
+
+def _transposition(match: Match, name: str) -> ir.Node | None:
+    """The Transpose in front of one of the factors."""
+    matmul = next(node for node in match.nodes if node.op_type == "MatMul")
+    value = matmul.inputs[0 if name == "a" else 1]
+    while value is not None and value is not match[name]:
+        node = value.producer()
+        assert node is not None, "the pattern went this way"
+        if node.op_type == "Transpose":
+            return node
+        value = next((source for source in node.inputs if source not in match.scalars), None)
+    return None
+
+
+def _alpha(match: Match) -> float:
+    """The product of all constants; infinite for a division by zero."""
+    alpha = 1.0
+    for node in match.nodes:
+        if node.op_type in {"Mul", "Div"}:
+            tensor = next(
+                match.scope.default(value)
+                for value in reversed(node.inputs)
+                if value is not None and value in match.scalars
+            )
+            assert tensor is not None, "a Number only ever matches a constant"
+            number = float(tensor.numpy().item())
+            alpha = alpha * number if node.op_type == "Mul" else alpha / number if number else float("inf")
+    return alpha
+
+
+FUSED_MATMUL = Rule(
+    id="fused-matmul",
+    family="gemm",
+    description="Transpose before, and a constant factor before or behind, MatMul become FusedMatMul",
+    patterns=(scaled(product, "scale"), product),
+    where=lambda match: len(match.nodes) > 1,
+    check=check,
+    rewrite=rewrite,
+)
