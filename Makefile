@@ -5,7 +5,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check -q
 
-.PHONY: demo test samples reports lock clean
+.PHONY: demo test samples reports glue lock clean
 .DELETE_ON_ERROR:
 
 .venv/installed: requirements/run.lock pyproject.toml
@@ -44,6 +44,10 @@ reports: .venv/installed
 		COLUMNS=80 $(BIN)/advisor analyze sample_traces/$$sample.sqlite --html reports/$$sample.html \
 			--markdown reports/$$sample.md --json reports/$$sample.json > reports/$$sample.txt || exit 1; \
 	done
+
+# The IR text of the kernels' run-time side, after a change of its C code; commit the result.
+glue: .venv/installed-test
+	$(BIN)/python advisor/fuse/kernels/glue/make_glue.py
 
 # Renews the locked versions; commit the result.
 lock: .venv/installed

@@ -9,8 +9,8 @@ access COLUMNS as contiguous and of access ROW as one value a row, and its loops
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from advisor.fuse.kernels import operators
 from advisor.fuse.kernels.builder import Builder, Value, literal
@@ -24,6 +24,9 @@ from advisor.fuse.kernels.expression import (
     Operation,
 )
 from advisor.fuse.kernels.stages import Loop, plan
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
 
 __all__ = ["LEVELS", "Level", "function_name", "kernel_module"]
 
@@ -47,7 +50,7 @@ class Level:
     @property
     def attributes(self) -> str:
         """Of a function."""
-        return f'nounwind "target-cpu"="{self.cpu}" "prefer-vector-width"="{self.width}"'
+        return f'nounwind "no-builtins" "target-cpu"="{self.cpu}" "prefer-vector-width"="{self.width}"'
 
 
 LEVELS: Mapping[str, Level] = {

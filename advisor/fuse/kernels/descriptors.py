@@ -1,0 +1,159 @@
+"""The tables by which the run-time side knows its kernels, as LLVM IR: the structures of glue/glue.c, field by field."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import onnx_ir as ir
+
+from advisor.errors import BadInput
+from advisor.fuse.kernels.expression import DOMAIN, MOST_TENSORS, REDUCTIONS, Access, Expression, Operation
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["Operator", "cost", "tables"]
+
+LEVELS = 3
+"""Places for a kernel's levels in a descriptor."""
+BYTES = {
+    ir.DataType.FLOAT: 4,
+    ir.DataType.FLOAT16: 2,
+    ir.DataType.BFLOAT16: 2,
+    ir.DataType.DOUBLE: 8,
+    ir.DataType.INT32: 4,
+    ir.DataType.INT64: 8,
+    ir.DataType.BOOL: 1,
+    ir.DataType.INT8: 1,
+    ir.DataType.UINT8: 1,
+    ir.DataType.INT16: 2,
+    ir.DataType.UINT16: 2,
+    ir.DataType.UINT32: 4,
+    ir.DataType.UINT64: 8,
+}
+"""Of an element in memory; the types' numbers are those of ONNX Runtime."""
+DEAR = {"Erf": 12, "Exp": 8, "Log": 8, "Mod": 8, "Pow": 20, "Sigmoid": 8, "Sin": 10, "Cos": 10, "Tanh": 8, "Div": 2}
+"""Operations that take more than about one instruction a vector: how many times as long."""
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One operator of a library.
+
+    Attributes:
+        expression: What it computes.
+        provider: The execution provider that it is registered for; None for the CPU.
+        ptx: The kernel for NVIDIA GPUs, with an entry of the expression's name; None for a CPU kernel.
+    """
+
+    expression: Expression
+    provider: str | None = None
+    ptx: str | None = None
+
+
+def tables(operators: Iterable[Operator], levels: Mapping[str, int]) -> str:
+    """The IR text that defines the tables of these operators.
+
+    Args:
+        operators: In the order in which they are registered.
+        levels: The suffix of a kernel's functions for each level, and its number (that `cpu_level` of the glue gives).
+
+    Raises:
+        BadInput: An expression that no kernel can be called for.
+    """
+    lines: list[str] = []
+    rows: list[str] = []
+    declared: set[str] = set()
+    for number, operator in enumerate(operators):
+        expression = operator.expression
+        _check(expression)
+        fast, general = (_functions(expression, levels, variant, operator.ptx is None) for variant in ("", "_any"))
+        declared |= {name for name in (*fast, *general) if name != "null"}
+        texts = [
+            _text(lines, f"{what}_{number}", text)
+            for what, text in (("name", expression.name), ("provider", operator.provider), ("ptx", operator.ptx))
+        ]
+        functions = "@functions_on_gpu" if operator.ptx is not None else "@functions_on_cpu"
+        counts = (len(expression.inputs), len(expression.outputs), expression.reduced, cost(expression))
+        rows.append(
+            f"%Descriptor {{ {', '.join(f'ptr {name}' for name in (*texts, functions))}, "
+            f"{_pointers(fast)}, {_pointers(general)}, {', '.join(f'i32 {count}' for count in counts)}, "
+            f"[{MOST_TENSORS} x %Tensor] [{', '.join(_tensors(expression))}] }}"
+        )
+    _text(lines, "domain_name", DOMAIN, linkage="hidden")
+    count = len(rows)
+    pointers = ", ".join(["ptr"] * 4)
+    return "\n".join(
+        (
+            "%Tensor = type { i32, i32, i32, i32 }",
+            f"%Descriptor = type {{ {pointers}, [{LEVELS} x ptr], [{LEVELS} x ptr], i32, i32, i32, i32, "
+            f"[{MOST_TENSORS} x %Tensor] }}",
+            "%Operator = type { i32, [21 x ptr], ptr }",
+            *(f"declare void {name}(ptr, ptr, ptr, ptr, i64, i64)" for name in sorted(declared)),
+            "@functions_on_cpu = external hidden constant ptr",
+            "@functions_on_gpu = external hidden constant ptr",
+            *lines,
+            f"@descriptor_count = hidden constant i32 {count}",
+            f"@descriptors = hidden constant [{count} x %Descriptor] [{', '.join(rows)}]",
+            f"@operators = hidden global [{count} x %Operator] zeroinitializer",
+            "",
+        )
+    )
+
+
+def cost(expression: Expression) -> int:
+    """About the time that a column takes, in tenths of a nanosecond: its operations and what it reads and writes."""
+    steps = sum(
+        DEAR.get(value.op_type, 1) * (2 if value.dtype.itemsize > 4 else 1)
+        for value, on_row in zip(expression.values, expression.on_rows, strict=True)
+        if isinstance(value, Operation) and (not on_row or value.op_type in REDUCTIONS)
+    )
+    moved = sum(BYTES[value.dtype] for value in expression.inputs if value.access is Access.COLUMNS) + sum(
+        BYTES[expression.dtype(output.value)] for output in expression.outputs if output.access is Access.COLUMNS
+    )
+    return max(1, steps + moved // 4)
+
+
+def _check(expression: Expression) -> None:
+    name, written = expression.name, [expression.dtype(output.value) for output in expression.outputs]
+    if not expression.inputs or not expression.outputs:
+        raise BadInput(f"{name} reads or writes no tensor")
+    if len(expression.inputs) + len(written) > MOST_TENSORS:
+        raise BadInput(f"{name} has more than {MOST_TENSORS} inputs and outputs")
+    for dtype in (*(value.dtype for value in expression.inputs), *written):
+        if dtype not in BYTES:
+            raise BadInput(f"{name}: a kernel can not read or write {dtype.name.lower()}")
+    if not expression.reduced and any(output.access is Access.ROW for output in expression.outputs):
+        raise BadInput(f"{name} writes one value a row, but reduces no axes")
+
+
+def _functions(expression: Expression, levels: Mapping[str, int], variant: str, on_cpu: bool) -> Sequence[str]:
+    names = ["null"] * LEVELS
+    if on_cpu:
+        for suffix, place in levels.items():
+            names[place] = f"@{expression.name}_{suffix}{variant}"
+    return names
+
+
+def _pointers(names: Sequence[str]) -> str:
+    return f"[{LEVELS} x ptr] [{', '.join(f'ptr {name}' for name in names)}]"
+
+
+def _tensors(expression: Expression) -> list[str]:
+    """Type, bytes of an element, whether it is one value a row, whether a row's value keeps the reduced axes."""
+    fields = [(value.dtype, value.access, True) for value in expression.inputs]
+    fields += [(expression.dtype(output.value), output.access, output.keepdims) for output in expression.outputs]
+    rows = [(dtype.value, BYTES[dtype], int(access is Access.ROW), int(keep)) for dtype, access, keep in fields]
+    rows += [(0, 0, 0, 0)] * (MOST_TENSORS - len(rows))
+    return [f"%Tensor {{ {', '.join(f'i32 {number}' for number in row)} }}" for row in rows]
+
+
+def _text(lines: list[str], name: str, text: str | None, linkage: str = "internal") -> str:
+    """A constant of that text with a zero byte behind it; its name, or null where there is none."""
+    if text is None:
+        return "null"
+    data = text.encode() + b"\0"
+    escaped = "".join(f"\\{byte:02X}" for byte in data)
+    lines.append(f'@{name} = {linkage} constant [{len(data)} x i8] c"{escaped}"')
+    return f"@{name}"

@@ -1,0 +1,4222 @@
+; Made of glue.c by make_glue.py (make glue); do not edit.
+
+%struct.Operator = type { %struct.CustomOp, ptr }
+%struct.CustomOp = type { i32, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr }
+%struct.Descriptor = type { ptr, ptr, ptr, ptr, [3 x ptr], [3 x ptr], i32, i32, i32, i32, [16 x %struct.Tensor] }
+%struct.Tensor = type { i32, i32, i32, i32 }
+%struct.Kernel = type { ptr, ptr, ptr, ptr, [8 x %struct.anon], i32, i32 }
+%struct.anon = type { ptr, ptr, ptr }
+%struct.Job = type { ptr, ptr, ptr, %struct.Layout, [16 x i64], [16 x i64], [16 x ptr], [16 x ptr], i64, i64, i64 }
+%struct.Layout = type { i64, i64, i64, [8 x i64], [16 x %struct.anon.0] }
+%struct.anon.0 = type { [8 x i64], i64 }
+%struct.Message = type { i32, [400 x i8] }
+%struct.ApiBase = type { ptr, ptr }
+%struct.Api = type { [512 x ptr] }
+%struct.Extents = type { i32, [8 x i64] }
+
+@find_library = hidden constant ptr @dlopen, align 8
+@find_function = hidden constant ptr @dlsym, align 8
+@functions_on_cpu = hidden constant { i32, [4 x i8], ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr } { i32 17, [4 x i8] zeroinitializer, ptr null, ptr @operator_name, ptr @operator_provider, ptr @input_type, ptr @input_count, ptr @output_type, ptr @output_count, ptr null, ptr @destroy_on_cpu, ptr @zero_for, ptr @zero_for, ptr @zero_for, ptr @one, ptr @one, ptr @one, ptr @one, ptr @create_kernel, ptr @compute_on_cpu, ptr null, ptr @one, ptr @no_end }, align 8
+@functions_on_gpu = hidden constant { i32, [4 x i8], ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr } { i32 17, [4 x i8] zeroinitializer, ptr null, ptr @operator_name, ptr @operator_provider, ptr @input_type, ptr @input_count, ptr @output_type, ptr @output_count, ptr null, ptr @destroy_on_gpu, ptr @zero_for, ptr @zero_for, ptr @zero_for, ptr @one, ptr @one, ptr @one, ptr @one, ptr @create_kernel, ptr @compute_on_gpu, ptr null, ptr @one, ptr @no_end }, align 8
+@.str = private unnamed_addr constant [61 x i8] c"advisor.generated needs ONNX Runtime 1.17 or newer; this is \00", align 1
+@domain_name = external constant [0 x i8], align 1
+@descriptor_count = external constant i32, align 4
+@operators = external global [0 x %struct.Operator], align 8
+@descriptors = external constant [0 x %struct.Descriptor], align 8
+@.str.1 = private unnamed_addr constant [53 x i8] c"this CPU is older than those the library is made for\00", align 1
+@.str.2 = private unnamed_addr constant [2 x i8] c".\00", align 1
+@.str.3 = private unnamed_addr constant [3 x i8] c": \00", align 1
+@.str.4 = private unnamed_addr constant [29 x i8] c"advisor.generated: no memory\00", align 1
+@.str.5 = private unnamed_addr constant [20 x i8] c"an input is missing\00", align 1
+@.str.6 = private unnamed_addr constant [29 x i8] c"a tensor of more than 8 axes\00", align 1
+@.str.7 = private unnamed_addr constant [7 x i8] c"input \00", align 1
+@.str.8 = private unnamed_addr constant [27 x i8] c" does not broadcast: axis \00", align 1
+@.str.9 = private unnamed_addr constant [5 x i8] c" is \00", align 1
+@.str.10 = private unnamed_addr constant [12 x i8] c" there and \00", align 1
+@.str.11 = private unnamed_addr constant [35 x i8] c" in the shape of those before it, \00", align 1
+@.str.12 = private unnamed_addr constant [44 x i8] c"the inputs have fewer axes than are reduced\00", align 1
+@.str.13 = private unnamed_addr constant [2 x i8] c"[\00", align 1
+@.str.14 = private unnamed_addr constant [2 x i8] c",\00", align 1
+@.str.15 = private unnamed_addr constant [2 x i8] c"]\00", align 1
+@.str.16 = private unnamed_addr constant [28 x i8] c"ONNX Runtime gave no output\00", align 1
+@.str.17 = private unnamed_addr constant [53 x i8] c"an input repeats along some of the reduced axes only\00", align 1
+@.str.18 = private unnamed_addr constant [15 x i8] c"cuModuleUnload\00", align 1
+@.str.19 = private unnamed_addr constant [13 x i8] c"libcuda.so.1\00", align 1
+@.str.20 = private unnamed_addr constant [15 x i8] c"cuLaunchKernel\00", align 1
+@.str.21 = private unnamed_addr constant [68 x i8] c"libcuda.so.1 of the NVIDIA driver does not load or lacks a function\00", align 1
+@.str.22 = private unnamed_addr constant [16 x i8] c"cuCtxGetCurrent\00", align 1
+@.str.23 = private unnamed_addr constant [19 x i8] c"cuModuleLoadDataEx\00", align 1
+@.str.24 = private unnamed_addr constant [20 x i8] c"cuModuleGetFunction\00", align 1
+@.str.25 = private unnamed_addr constant [46 x i8] c"one session runs in more than 8 CUDA contexts\00", align 1
+@.str.26 = private unnamed_addr constant [41 x i8] c" of the NVIDIA driver failed with error \00", align 1
+
+declare extern_weak ptr @dlopen(ptr noundef, i32 noundef) #0
+
+declare extern_weak ptr @dlsym(ptr noundef, ptr noundef) #0
+
+; Function Attrs: nounwind uwtable
+define internal ptr @operator_name(ptr noundef %0) #1 {
+  %2 = alloca ptr, align 8
+  store ptr %0, ptr %2, align 8
+  %3 = load ptr, ptr %2, align 8
+  %4 = getelementptr inbounds nuw %struct.Operator, ptr %3, i32 0, i32 1
+  %5 = load ptr, ptr %4, align 8
+  %6 = getelementptr inbounds nuw %struct.Descriptor, ptr %5, i32 0, i32 0
+  %7 = load ptr, ptr %6, align 8
+  ret ptr %7
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @operator_provider(ptr noundef %0) #1 {
+  %2 = alloca ptr, align 8
+  store ptr %0, ptr %2, align 8
+  %3 = load ptr, ptr %2, align 8
+  %4 = getelementptr inbounds nuw %struct.Operator, ptr %3, i32 0, i32 1
+  %5 = load ptr, ptr %4, align 8
+  %6 = getelementptr inbounds nuw %struct.Descriptor, ptr %5, i32 0, i32 1
+  %7 = load ptr, ptr %6, align 8
+  ret ptr %7
+}
+
+; Function Attrs: nounwind uwtable
+define internal i32 @input_type(ptr noundef %0, i64 noundef %1) #1 {
+  %3 = alloca ptr, align 8
+  %4 = alloca i64, align 8
+  store ptr %0, ptr %3, align 8
+  store i64 %1, ptr %4, align 8
+  %5 = load ptr, ptr %3, align 8
+  %6 = getelementptr inbounds nuw %struct.Operator, ptr %5, i32 0, i32 1
+  %7 = load ptr, ptr %6, align 8
+  %8 = getelementptr inbounds nuw %struct.Descriptor, ptr %7, i32 0, i32 10
+  %9 = load i64, ptr %4, align 8
+  %10 = getelementptr inbounds nuw [16 x %struct.Tensor], ptr %8, i64 0, i64 %9
+  %11 = getelementptr inbounds nuw %struct.Tensor, ptr %10, i32 0, i32 0
+  %12 = load i32, ptr %11, align 8
+  ret i32 %12
+}
+
+; Function Attrs: nounwind uwtable
+define internal i64 @input_count(ptr noundef %0) #1 {
+  %2 = alloca ptr, align 8
+  store ptr %0, ptr %2, align 8
+  %3 = load ptr, ptr %2, align 8
+  %4 = getelementptr inbounds nuw %struct.Operator, ptr %3, i32 0, i32 1
+  %5 = load ptr, ptr %4, align 8
+  %6 = getelementptr inbounds nuw %struct.Descriptor, ptr %5, i32 0, i32 6
+  %7 = load i32, ptr %6, align 8
+  %8 = sext i32 %7 to i64
+  ret i64 %8
+}
+
+; Function Attrs: nounwind uwtable
+define internal i32 @output_type(ptr noundef %0, i64 noundef %1) #1 {
+  %3 = alloca ptr, align 8
+  %4 = alloca i64, align 8
+  store ptr %0, ptr %3, align 8
+  store i64 %1, ptr %4, align 8
+  %5 = load ptr, ptr %3, align 8
+  %6 = getelementptr inbounds nuw %struct.Operator, ptr %5, i32 0, i32 1
+  %7 = load ptr, ptr %6, align 8
+  %8 = getelementptr inbounds nuw %struct.Descriptor, ptr %7, i32 0, i32 10
+  %9 = load ptr, ptr %3, align 8
+  %10 = getelementptr inbounds nuw %struct.Operator, ptr %9, i32 0, i32 1
+  %11 = load ptr, ptr %10, align 8
+  %12 = getelementptr inbounds nuw %struct.Descriptor, ptr %11, i32 0, i32 6
+  %13 = load i32, ptr %12, align 8
+  %14 = sext i32 %13 to i64
+  %15 = load i64, ptr %4, align 8
+  %16 = add i64 %14, %15
+  %17 = getelementptr inbounds nuw [16 x %struct.Tensor], ptr %8, i64 0, i64 %16
+  %18 = getelementptr inbounds nuw %struct.Tensor, ptr %17, i32 0, i32 0
+  %19 = load i32, ptr %18, align 8
+  ret i32 %19
+}
+
+; Function Attrs: nounwind uwtable
+define internal i64 @output_count(ptr noundef %0) #1 {
+  %2 = alloca ptr, align 8
+  store ptr %0, ptr %2, align 8
+  %3 = load ptr, ptr %2, align 8
+  %4 = getelementptr inbounds nuw %struct.Operator, ptr %3, i32 0, i32 1
+  %5 = load ptr, ptr %4, align 8
+  %6 = getelementptr inbounds nuw %struct.Descriptor, ptr %5, i32 0, i32 7
+  %7 = load i32, ptr %6, align 4
+  %8 = sext i32 %7 to i64
+  ret i64 %8
+}
+
+; Function Attrs: nounwind uwtable
+define internal void @destroy_on_cpu(ptr noundef %0) #1 {
+  %2 = alloca ptr, align 8
+  store ptr %0, ptr %2, align 8
+  %3 = load ptr, ptr %2, align 8
+  %4 = getelementptr inbounds nuw %struct.Kernel, ptr %3, i32 0, i32 1
+  %5 = load ptr, ptr %4, align 8
+  %6 = load ptr, ptr %2, align 8
+  call void @release(ptr noundef %5, ptr noundef %6) #2
+  ret void
+}
+
+; Function Attrs: nounwind uwtable
+define internal i32 @zero_for(ptr noundef %0, i64 noundef %1) #1 {
+  %3 = alloca ptr, align 8
+  %4 = alloca i64, align 8
+  store ptr %0, ptr %3, align 8
+  store i64 %1, ptr %4, align 8
+  ret i32 0
+}
+
+; Function Attrs: nounwind uwtable
+define internal i32 @one(ptr noundef %0) #1 {
+  %2 = alloca ptr, align 8
+  store ptr %0, ptr %2, align 8
+  ret i32 1
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @create_kernel(ptr noundef %0, ptr noundef %1, ptr noundef %2, ptr noundef %3) #1 {
+  %5 = alloca ptr, align 8
+  %6 = alloca ptr, align 8
+  %7 = alloca ptr, align 8
+  %8 = alloca ptr, align 8
+  %9 = alloca ptr, align 8
+  %10 = alloca ptr, align 8
+  %11 = alloca ptr, align 8
+  %12 = alloca ptr, align 8
+  %13 = alloca ptr, align 8
+  %14 = alloca i32, align 4
+  %15 = alloca ptr, align 8
+  %16 = alloca ptr, align 8
+  store ptr %0, ptr %6, align 8
+  store ptr %1, ptr %7, align 8
+  store ptr %2, ptr %8, align 8
+  store ptr %3, ptr %9, align 8
+  %17 = load ptr, ptr %6, align 8
+  %18 = getelementptr inbounds nuw %struct.Operator, ptr %17, i32 0, i32 1
+  %19 = load ptr, ptr %18, align 8
+  store ptr %19, ptr %10, align 8
+  store ptr null, ptr %11, align 8
+  %20 = load ptr, ptr %9, align 8
+  store ptr null, ptr %20, align 8
+  store ptr null, ptr %12, align 8
+  store ptr null, ptr %13, align 8
+  %21 = load ptr, ptr %10, align 8
+  %22 = getelementptr inbounds nuw %struct.Descriptor, ptr %21, i32 0, i32 2
+  %23 = load ptr, ptr %22, align 8
+  %24 = icmp ne ptr %23, null
+  br i1 %24, label %60, label %25
+
+25:                                               ; preds = %4
+  %26 = call i32 @cpu_level() #2
+  store i32 %26, ptr %14, align 4
+  br label %27
+
+27:                                               ; preds = %49, %25
+  %28 = load i32, ptr %14, align 4
+  %29 = icmp sge i32 %28, 0
+  br i1 %29, label %30, label %34
+
+30:                                               ; preds = %27
+  %31 = load ptr, ptr %12, align 8
+  %32 = icmp ne ptr %31, null
+  %33 = xor i1 %32, true
+  br label %34
+
+34:                                               ; preds = %30, %27
+  %35 = phi i1 [ false, %27 ], [ %33, %30 ]
+  br i1 %35, label %36, label %52
+
+36:                                               ; preds = %34
+  %37 = load ptr, ptr %10, align 8
+  %38 = getelementptr inbounds nuw %struct.Descriptor, ptr %37, i32 0, i32 4
+  %39 = load i32, ptr %14, align 4
+  %40 = sext i32 %39 to i64
+  %41 = getelementptr inbounds [3 x ptr], ptr %38, i64 0, i64 %40
+  %42 = load ptr, ptr %41, align 8
+  store ptr %42, ptr %12, align 8
+  %43 = load ptr, ptr %10, align 8
+  %44 = getelementptr inbounds nuw %struct.Descriptor, ptr %43, i32 0, i32 5
+  %45 = load i32, ptr %14, align 4
+  %46 = sext i32 %45 to i64
+  %47 = getelementptr inbounds [3 x ptr], ptr %44, i64 0, i64 %46
+  %48 = load ptr, ptr %47, align 8
+  store ptr %48, ptr %13, align 8
+  br label %49
+
+49:                                               ; preds = %36
+  %50 = load i32, ptr %14, align 4
+  %51 = add nsw i32 %50, -1
+  store i32 %51, ptr %14, align 4
+  br label %27
+
+52:                                               ; preds = %34
+  %53 = load ptr, ptr %12, align 8
+  %54 = icmp ne ptr %53, null
+  br i1 %54, label %59, label %55
+
+55:                                               ; preds = %52
+  %56 = load ptr, ptr %7, align 8
+  %57 = load ptr, ptr %10, align 8
+  %58 = call ptr @complain(ptr noundef %56, ptr noundef %57, i32 noundef 9, ptr noundef @.str.1) #2
+  store ptr %58, ptr %5, align 8
+  br label %89
+
+59:                                               ; preds = %52
+  br label %60
+
+60:                                               ; preds = %59, %4
+  br label %61
+
+61:                                               ; preds = %60
+  %62 = load ptr, ptr %7, align 8
+  %63 = call ptr @allocate(ptr noundef %62, i64 noundef 232, ptr noundef %11) #2
+  store ptr %63, ptr %15, align 8
+  %64 = load ptr, ptr %15, align 8
+  %65 = icmp ne ptr %64, null
+  br i1 %65, label %66, label %68
+
+66:                                               ; preds = %61
+  %67 = load ptr, ptr %15, align 8
+  store ptr %67, ptr %5, align 8
+  br label %89
+
+68:                                               ; preds = %61
+  br label %69
+
+69:                                               ; preds = %68
+  %70 = load ptr, ptr %11, align 8
+  store ptr %70, ptr %16, align 8
+  %71 = load ptr, ptr %10, align 8
+  %72 = load ptr, ptr %16, align 8
+  %73 = getelementptr inbounds nuw %struct.Kernel, ptr %72, i32 0, i32 0
+  store ptr %71, ptr %73, align 8
+  %74 = load ptr, ptr %7, align 8
+  %75 = load ptr, ptr %16, align 8
+  %76 = getelementptr inbounds nuw %struct.Kernel, ptr %75, i32 0, i32 1
+  store ptr %74, ptr %76, align 8
+  %77 = load ptr, ptr %12, align 8
+  %78 = load ptr, ptr %16, align 8
+  %79 = getelementptr inbounds nuw %struct.Kernel, ptr %78, i32 0, i32 2
+  store ptr %77, ptr %79, align 8
+  %80 = load ptr, ptr %13, align 8
+  %81 = load ptr, ptr %16, align 8
+  %82 = getelementptr inbounds nuw %struct.Kernel, ptr %81, i32 0, i32 3
+  store ptr %80, ptr %82, align 8
+  %83 = load ptr, ptr %16, align 8
+  %84 = getelementptr inbounds nuw %struct.Kernel, ptr %83, i32 0, i32 5
+  store i32 0, ptr %84, align 8
+  %85 = load ptr, ptr %16, align 8
+  %86 = getelementptr inbounds nuw %struct.Kernel, ptr %85, i32 0, i32 6
+  store i32 0, ptr %86, align 4
+  %87 = load ptr, ptr %16, align 8
+  %88 = load ptr, ptr %9, align 8
+  store ptr %87, ptr %88, align 8
+  store ptr null, ptr %5, align 8
+  br label %89
+
+89:                                               ; preds = %69, %66, %55
+  %90 = load ptr, ptr %5, align 8
+  ret ptr %90
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @compute_on_cpu(ptr noundef %0, ptr noundef %1) #1 {
+  %3 = alloca ptr, align 8
+  %4 = alloca ptr, align 8
+  %5 = alloca ptr, align 8
+  %6 = alloca %struct.Job, align 8
+  %7 = alloca i32, align 4
+  %8 = alloca ptr, align 8
+  %9 = alloca i32, align 4
+  store ptr %0, ptr %3, align 8
+  store ptr %1, ptr %4, align 8
+  %10 = load ptr, ptr %3, align 8
+  store ptr %10, ptr %5, align 8
+  %11 = load ptr, ptr %5, align 8
+  %12 = getelementptr inbounds nuw %struct.Kernel, ptr %11, i32 0, i32 1
+  %13 = load ptr, ptr %12, align 8
+  %14 = getelementptr inbounds nuw %struct.Job, ptr %6, i32 0, i32 0
+  store ptr %13, ptr %14, align 8
+  %15 = load ptr, ptr %5, align 8
+  %16 = getelementptr inbounds nuw %struct.Kernel, ptr %15, i32 0, i32 0
+  %17 = load ptr, ptr %16, align 8
+  %18 = getelementptr inbounds nuw %struct.Job, ptr %6, i32 0, i32 1
+  store ptr %17, ptr %18, align 8
+  store i32 0, ptr %7, align 4
+  br label %19
+
+19:                                               ; preds = %27, %2
+  %20 = load i32, ptr %7, align 4
+  %21 = icmp slt i32 %20, 16
+  br i1 %21, label %22, label %30
+
+22:                                               ; preds = %19
+  %23 = getelementptr inbounds nuw %struct.Job, ptr %6, i32 0, i32 7
+  %24 = load i32, ptr %7, align 4
+  %25 = sext i32 %24 to i64
+  %26 = getelementptr inbounds [16 x ptr], ptr %23, i64 0, i64 %25
+  store ptr null, ptr %26, align 8
+  br label %27
+
+27:                                               ; preds = %22
+  %28 = load i32, ptr %7, align 4
+  %29 = add nsw i32 %28, 1
+  store i32 %29, ptr %7, align 4
+  br label %19
+
+30:                                               ; preds = %19
+  %31 = load ptr, ptr %4, align 8
+  %32 = call ptr @prepare(ptr noundef %6, ptr noundef %31, i32 noundef 1) #2
+  store ptr %32, ptr %8, align 8
+  %33 = load ptr, ptr %8, align 8
+  %34 = icmp ne ptr %33, null
+  br i1 %34, label %44, label %35
+
+35:                                               ; preds = %30
+  %36 = getelementptr inbounds nuw %struct.Job, ptr %6, i32 0, i32 3
+  %37 = getelementptr inbounds nuw %struct.Layout, ptr %36, i32 0, i32 0
+  %38 = load i64, ptr %37, align 8
+  %39 = icmp ne i64 %38, 0
+  br i1 %39, label %40, label %44
+
+40:                                               ; preds = %35
+  %41 = load ptr, ptr %5, align 8
+  %42 = load ptr, ptr %4, align 8
+  %43 = call ptr @run(ptr noundef %6, ptr noundef %41, ptr noundef %42) #2
+  store ptr %43, ptr %8, align 8
+  br label %44
+
+44:                                               ; preds = %40, %35, %30
+  store i32 0, ptr %9, align 4
+  br label %45
+
+45:                                               ; preds = %61, %44
+  %46 = load i32, ptr %9, align 4
+  %47 = getelementptr inbounds nuw %struct.Job, ptr %6, i32 0, i32 1
+  %48 = load ptr, ptr %47, align 8
+  %49 = getelementptr inbounds nuw %struct.Descriptor, ptr %48, i32 0, i32 6
+  %50 = load i32, ptr %49, align 8
+  %51 = icmp slt i32 %46, %50
+  br i1 %51, label %52, label %64
+
+52:                                               ; preds = %45
+  %53 = load ptr, ptr %5, align 8
+  %54 = getelementptr inbounds nuw %struct.Kernel, ptr %53, i32 0, i32 1
+  %55 = load ptr, ptr %54, align 8
+  %56 = getelementptr inbounds nuw %struct.Job, ptr %6, i32 0, i32 7
+  %57 = load i32, ptr %9, align 4
+  %58 = sext i32 %57 to i64
+  %59 = getelementptr inbounds [16 x ptr], ptr %56, i64 0, i64 %58
+  %60 = load ptr, ptr %59, align 8
+  call void @release(ptr noundef %55, ptr noundef %60) #2
+  br label %61
+
+61:                                               ; preds = %52
+  %62 = load i32, ptr %9, align 4
+  %63 = add nsw i32 %62, 1
+  store i32 %63, ptr %9, align 4
+  br label %45
+
+64:                                               ; preds = %45
+  %65 = load ptr, ptr %8, align 8
+  ret ptr %65
+}
+
+; Function Attrs: nounwind uwtable
+define internal i32 @no_end(ptr noundef %0) #1 {
+  %2 = alloca ptr, align 8
+  store ptr %0, ptr %2, align 8
+  ret i32 2147483647
+}
+
+; Function Attrs: nounwind uwtable
+define internal void @destroy_on_gpu(ptr noundef %0) #1 {
+  %2 = alloca ptr, align 8
+  %3 = alloca ptr, align 8
+  %4 = alloca ptr, align 8
+  %5 = alloca i32, align 4
+  store ptr %0, ptr %2, align 8
+  %6 = load ptr, ptr %2, align 8
+  store ptr %6, ptr %3, align 8
+  %7 = load ptr, ptr %3, align 8
+  %8 = getelementptr inbounds nuw %struct.Kernel, ptr %7, i32 0, i32 5
+  %9 = load i32, ptr %8, align 8
+  %10 = icmp ne i32 %9, 0
+  br i1 %10, label %11, label %38
+
+11:                                               ; preds = %1
+  %12 = call ptr @driver_function(ptr noundef @.str.18) #2
+  store ptr %12, ptr %4, align 8
+  store i32 0, ptr %5, align 4
+  br label %13
+
+13:                                               ; preds = %34, %11
+  %14 = load ptr, ptr %4, align 8
+  %15 = icmp ne ptr %14, null
+  br i1 %15, label %16, label %22
+
+16:                                               ; preds = %13
+  %17 = load i32, ptr %5, align 4
+  %18 = load ptr, ptr %3, align 8
+  %19 = getelementptr inbounds nuw %struct.Kernel, ptr %18, i32 0, i32 5
+  %20 = load i32, ptr %19, align 8
+  %21 = icmp slt i32 %17, %20
+  br label %22
+
+22:                                               ; preds = %16, %13
+  %23 = phi i1 [ false, %13 ], [ %21, %16 ]
+  br i1 %23, label %24, label %37
+
+24:                                               ; preds = %22
+  %25 = load ptr, ptr %4, align 8
+  %26 = load ptr, ptr %3, align 8
+  %27 = getelementptr inbounds nuw %struct.Kernel, ptr %26, i32 0, i32 4
+  %28 = load i32, ptr %5, align 4
+  %29 = sext i32 %28 to i64
+  %30 = getelementptr inbounds [8 x %struct.anon], ptr %27, i64 0, i64 %29
+  %31 = getelementptr inbounds nuw %struct.anon, ptr %30, i32 0, i32 1
+  %32 = load ptr, ptr %31, align 8
+  %33 = call i32 %25(ptr noundef %32) #2
+  br label %34
+
+34:                                               ; preds = %24
+  %35 = load i32, ptr %5, align 4
+  %36 = add nsw i32 %35, 1
+  store i32 %36, ptr %5, align 4
+  br label %13
+
+37:                                               ; preds = %22
+  br label %38
+
+38:                                               ; preds = %37, %1
+  %39 = load ptr, ptr %3, align 8
+  %40 = getelementptr inbounds nuw %struct.Kernel, ptr %39, i32 0, i32 1
+  %41 = load ptr, ptr %40, align 8
+  %42 = load ptr, ptr %2, align 8
+  call void @release(ptr noundef %41, ptr noundef %42) #2
+  ret void
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @compute_on_gpu(ptr noundef %0, ptr noundef %1) #1 {
+  %3 = alloca ptr, align 8
+  %4 = alloca ptr, align 8
+  %5 = alloca ptr, align 8
+  %6 = alloca ptr, align 8
+  %7 = alloca %struct.Job, align 8
+  %8 = alloca ptr, align 8
+  store ptr %0, ptr %4, align 8
+  store ptr %1, ptr %5, align 8
+  %9 = load ptr, ptr %4, align 8
+  store ptr %9, ptr %6, align 8
+  %10 = load ptr, ptr %6, align 8
+  %11 = getelementptr inbounds nuw %struct.Kernel, ptr %10, i32 0, i32 1
+  %12 = load ptr, ptr %11, align 8
+  %13 = getelementptr inbounds nuw %struct.Job, ptr %7, i32 0, i32 0
+  store ptr %12, ptr %13, align 8
+  %14 = load ptr, ptr %6, align 8
+  %15 = getelementptr inbounds nuw %struct.Kernel, ptr %14, i32 0, i32 0
+  %16 = load ptr, ptr %15, align 8
+  %17 = getelementptr inbounds nuw %struct.Job, ptr %7, i32 0, i32 1
+  store ptr %16, ptr %17, align 8
+  br label %18
+
+18:                                               ; preds = %2
+  %19 = load ptr, ptr %5, align 8
+  %20 = call ptr @prepare(ptr noundef %7, ptr noundef %19, i32 noundef 0) #2
+  store ptr %20, ptr %8, align 8
+  %21 = load ptr, ptr %8, align 8
+  %22 = icmp ne ptr %21, null
+  br i1 %22, label %23, label %25
+
+23:                                               ; preds = %18
+  %24 = load ptr, ptr %8, align 8
+  store ptr %24, ptr %3, align 8
+  br label %38
+
+25:                                               ; preds = %18
+  br label %26
+
+26:                                               ; preds = %25
+  %27 = getelementptr inbounds nuw %struct.Job, ptr %7, i32 0, i32 3
+  %28 = getelementptr inbounds nuw %struct.Layout, ptr %27, i32 0, i32 0
+  %29 = load i64, ptr %28, align 8
+  %30 = icmp ne i64 %29, 0
+  br i1 %30, label %31, label %35
+
+31:                                               ; preds = %26
+  %32 = load ptr, ptr %6, align 8
+  %33 = load ptr, ptr %5, align 8
+  %34 = call ptr @launch(ptr noundef %32, ptr noundef %7, ptr noundef %33) #2
+  br label %36
+
+35:                                               ; preds = %26
+  br label %36
+
+36:                                               ; preds = %35, %31
+  %37 = phi ptr [ %34, %31 ], [ null, %35 ]
+  store ptr %37, ptr %3, align 8
+  br label %38
+
+38:                                               ; preds = %36, %23
+  %39 = load ptr, ptr %3, align 8
+  ret ptr %39
+}
+
+; Function Attrs: nounwind uwtable
+define ptr @RegisterCustomOps(ptr noundef %0, ptr noundef %1) #1 {
+  %3 = alloca ptr, align 8
+  %4 = alloca ptr, align 8
+  %5 = alloca ptr, align 8
+  %6 = alloca ptr, align 8
+  %7 = alloca %struct.Message, align 4
+  %8 = alloca ptr, align 8
+  %9 = alloca ptr, align 8
+  %10 = alloca i32, align 4
+  %11 = alloca ptr, align 8
+  store ptr %0, ptr %4, align 8
+  store ptr %1, ptr %5, align 8
+  %12 = load ptr, ptr %5, align 8
+  %13 = getelementptr inbounds nuw %struct.ApiBase, ptr %12, i32 0, i32 0
+  %14 = load ptr, ptr %13, align 8
+  %15 = call ptr %14(i32 noundef 17) #2
+  store ptr %15, ptr %6, align 8
+  %16 = load ptr, ptr %6, align 8
+  %17 = icmp ne ptr %16, null
+  br i1 %17, label %31, label %18
+
+18:                                               ; preds = %2
+  %19 = getelementptr inbounds nuw %struct.Message, ptr %7, i32 0, i32 0
+  store i32 0, ptr %19, align 4
+  call void @say(ptr noundef %7, ptr noundef @.str) #2
+  %20 = load ptr, ptr %5, align 8
+  %21 = getelementptr inbounds nuw %struct.ApiBase, ptr %20, i32 0, i32 1
+  %22 = load ptr, ptr %21, align 8
+  %23 = call ptr %22() #2
+  call void @say(ptr noundef %7, ptr noundef %23) #2
+  %24 = load ptr, ptr %5, align 8
+  %25 = getelementptr inbounds nuw %struct.ApiBase, ptr %24, i32 0, i32 0
+  %26 = load ptr, ptr %25, align 8
+  %27 = call ptr %26(i32 noundef 1) #2
+  %28 = getelementptr inbounds nuw %struct.Message, ptr %7, i32 0, i32 1
+  %29 = getelementptr inbounds [400 x i8], ptr %28, i64 0, i64 0
+  %30 = call ptr @create_status(ptr noundef %27, i32 noundef 9, ptr noundef %29) #2
+  store ptr %30, ptr %3, align 8
+  br label %82
+
+31:                                               ; preds = %2
+  store ptr null, ptr %8, align 8
+  br label %32
+
+32:                                               ; preds = %31
+  %33 = load ptr, ptr %6, align 8
+  %34 = getelementptr inbounds nuw %struct.Api, ptr %33, i32 0, i32 0
+  %35 = getelementptr inbounds [512 x ptr], ptr %34, i64 0, i64 26
+  %36 = load ptr, ptr %35, align 8
+  %37 = call ptr %36(ptr noundef @domain_name, ptr noundef %8) #2
+  store ptr %37, ptr %9, align 8
+  %38 = load ptr, ptr %9, align 8
+  %39 = icmp ne ptr %38, null
+  br i1 %39, label %40, label %42
+
+40:                                               ; preds = %32
+  %41 = load ptr, ptr %9, align 8
+  store ptr %41, ptr %3, align 8
+  br label %82
+
+42:                                               ; preds = %32
+  br label %43
+
+43:                                               ; preds = %42
+  store i32 0, ptr %10, align 4
+  br label %44
+
+44:                                               ; preds = %71, %43
+  %45 = load i32, ptr %10, align 4
+  %46 = load i32, ptr @descriptor_count, align 4
+  %47 = icmp slt i32 %45, %46
+  br i1 %47, label %48, label %74
+
+48:                                               ; preds = %44
+  %49 = load i32, ptr %10, align 4
+  %50 = sext i32 %49 to i64
+  %51 = getelementptr inbounds [0 x %struct.Operator], ptr @operators, i64 0, i64 %50
+  %52 = load i32, ptr %10, align 4
+  %53 = sext i32 %52 to i64
+  %54 = getelementptr inbounds [0 x %struct.Descriptor], ptr @descriptors, i64 0, i64 %53
+  call void @fill_in(ptr noundef %51, ptr noundef %54) #2
+  br label %55
+
+55:                                               ; preds = %48
+  %56 = load ptr, ptr %6, align 8
+  %57 = getelementptr inbounds nuw %struct.Api, ptr %56, i32 0, i32 0
+  %58 = getelementptr inbounds [512 x ptr], ptr %57, i64 0, i64 27
+  %59 = load ptr, ptr %58, align 8
+  %60 = load ptr, ptr %8, align 8
+  %61 = load i32, ptr %10, align 4
+  %62 = sext i32 %61 to i64
+  %63 = getelementptr inbounds [0 x %struct.Operator], ptr @operators, i64 0, i64 %62
+  %64 = call ptr %59(ptr noundef %60, ptr noundef %63) #2
+  store ptr %64, ptr %11, align 8
+  %65 = load ptr, ptr %11, align 8
+  %66 = icmp ne ptr %65, null
+  br i1 %66, label %67, label %69
+
+67:                                               ; preds = %55
+  %68 = load ptr, ptr %11, align 8
+  store ptr %68, ptr %3, align 8
+  br label %82
+
+69:                                               ; preds = %55
+  br label %70
+
+70:                                               ; preds = %69
+  br label %71
+
+71:                                               ; preds = %70
+  %72 = load i32, ptr %10, align 4
+  %73 = add nsw i32 %72, 1
+  store i32 %73, ptr %10, align 4
+  br label %44
+
+74:                                               ; preds = %44
+  %75 = load ptr, ptr %6, align 8
+  %76 = getelementptr inbounds nuw %struct.Api, ptr %75, i32 0, i32 0
+  %77 = getelementptr inbounds [512 x ptr], ptr %76, i64 0, i64 28
+  %78 = load ptr, ptr %77, align 8
+  %79 = load ptr, ptr %4, align 8
+  %80 = load ptr, ptr %8, align 8
+  %81 = call ptr %78(ptr noundef %79, ptr noundef %80) #2
+  store ptr %81, ptr %3, align 8
+  br label %82
+
+82:                                               ; preds = %74, %67, %40, %18
+  %83 = load ptr, ptr %3, align 8
+  ret ptr %83
+}
+
+; Function Attrs: nounwind uwtable
+define internal void @say(ptr noundef %0, ptr noundef %1) #1 {
+  %3 = alloca ptr, align 8
+  %4 = alloca ptr, align 8
+  store ptr %0, ptr %3, align 8
+  store ptr %1, ptr %4, align 8
+  br label %5
+
+5:                                                ; preds = %17, %2
+  %6 = load ptr, ptr %4, align 8
+  %7 = load i8, ptr %6, align 1
+  %8 = sext i8 %7 to i32
+  %9 = icmp ne i32 %8, 0
+  br i1 %9, label %10, label %15
+
+10:                                               ; preds = %5
+  %11 = load ptr, ptr %3, align 8
+  %12 = getelementptr inbounds nuw %struct.Message, ptr %11, i32 0, i32 0
+  %13 = load i32, ptr %12, align 4
+  %14 = icmp slt i32 %13, 399
+  br label %15
+
+15:                                               ; preds = %10, %5
+  %16 = phi i1 [ false, %5 ], [ %14, %10 ]
+  br i1 %16, label %17, label %29
+
+17:                                               ; preds = %15
+  %18 = load ptr, ptr %4, align 8
+  %19 = getelementptr inbounds nuw i8, ptr %18, i32 1
+  store ptr %19, ptr %4, align 8
+  %20 = load i8, ptr %18, align 1
+  %21 = load ptr, ptr %3, align 8
+  %22 = getelementptr inbounds nuw %struct.Message, ptr %21, i32 0, i32 1
+  %23 = load ptr, ptr %3, align 8
+  %24 = getelementptr inbounds nuw %struct.Message, ptr %23, i32 0, i32 0
+  %25 = load i32, ptr %24, align 4
+  %26 = add nsw i32 %25, 1
+  store i32 %26, ptr %24, align 4
+  %27 = sext i32 %25 to i64
+  %28 = getelementptr inbounds [400 x i8], ptr %22, i64 0, i64 %27
+  store i8 %20, ptr %28, align 1
+  br label %5
+
+29:                                               ; preds = %15
+  %30 = load ptr, ptr %3, align 8
+  %31 = getelementptr inbounds nuw %struct.Message, ptr %30, i32 0, i32 1
+  %32 = load ptr, ptr %3, align 8
+  %33 = getelementptr inbounds nuw %struct.Message, ptr %32, i32 0, i32 0
+  %34 = load i32, ptr %33, align 4
+  %35 = sext i32 %34 to i64
+  %36 = getelementptr inbounds [400 x i8], ptr %31, i64 0, i64 %35
+  store i8 0, ptr %36, align 1
+  ret void
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @create_status(ptr noundef %0, i32 noundef %1, ptr noundef %2) #1 {
+  %4 = alloca ptr, align 8
+  %5 = alloca i32, align 4
+  %6 = alloca ptr, align 8
+  store ptr %0, ptr %4, align 8
+  store i32 %1, ptr %5, align 4
+  store ptr %2, ptr %6, align 8
+  %7 = load ptr, ptr %4, align 8
+  %8 = getelementptr inbounds nuw %struct.Api, ptr %7, i32 0, i32 0
+  %9 = getelementptr inbounds [512 x ptr], ptr %8, i64 0, i64 0
+  %10 = load ptr, ptr %9, align 8
+  %11 = load i32, ptr %5, align 4
+  %12 = load ptr, ptr %6, align 8
+  %13 = call ptr %10(i32 noundef %11, ptr noundef %12) #2
+  ret ptr %13
+}
+
+; Function Attrs: nounwind uwtable
+define internal void @fill_in(ptr noundef %0, ptr noundef %1) #1 {
+  %3 = alloca ptr, align 8
+  %4 = alloca ptr, align 8
+  %5 = alloca ptr, align 8
+  %6 = alloca i64, align 8
+  %7 = alloca i64, align 8
+  %8 = alloca ptr, align 8
+  store ptr %0, ptr %3, align 8
+  store ptr %1, ptr %4, align 8
+  %9 = load ptr, ptr %4, align 8
+  %10 = getelementptr inbounds nuw %struct.Descriptor, ptr %9, i32 0, i32 3
+  %11 = load ptr, ptr %10, align 8
+  store ptr %11, ptr %5, align 8
+  store i64 0, ptr %6, align 8
+  br label %12
+
+12:                                               ; preds = %25, %2
+  %13 = load i64, ptr %6, align 8
+  %14 = icmp ult i64 %13, 22
+  br i1 %14, label %15, label %28
+
+15:                                               ; preds = %12
+  %16 = load ptr, ptr %3, align 8
+  %17 = getelementptr inbounds nuw %struct.Operator, ptr %16, i32 0, i32 0
+  %18 = load i64, ptr %6, align 8
+  %19 = getelementptr inbounds nuw i64, ptr %17, i64 %18
+  %20 = load ptr, ptr %5, align 8
+  %21 = load i64, ptr %6, align 8
+  %22 = getelementptr inbounds nuw i64, ptr %20, i64 %21
+  %23 = load i64, ptr %22, align 8
+  store i64 %23, ptr %7, align 8
+  %24 = load i64, ptr %7, align 8
+  store atomic i64 %24, ptr %19 monotonic, align 8
+  br label %25
+
+25:                                               ; preds = %15
+  %26 = load i64, ptr %6, align 8
+  %27 = add i64 %26, 1
+  store i64 %27, ptr %6, align 8
+  br label %12
+
+28:                                               ; preds = %12
+  %29 = load ptr, ptr %3, align 8
+  %30 = getelementptr inbounds nuw %struct.Operator, ptr %29, i32 0, i32 1
+  %31 = load ptr, ptr %4, align 8
+  store ptr %31, ptr %8, align 8
+  %32 = load i64, ptr %8, align 8
+  store atomic i64 %32, ptr %30 monotonic, align 8
+  ret void
+}
+
+; Function Attrs: nounwind uwtable
+define internal void @release(ptr noundef %0, ptr noundef %1) #1 {
+  %3 = alloca ptr, align 8
+  %4 = alloca ptr, align 8
+  %5 = alloca ptr, align 8
+  store ptr %0, ptr %3, align 8
+  store ptr %1, ptr %4, align 8
+  %6 = load ptr, ptr %4, align 8
+  %7 = icmp ne ptr %6, null
+  br i1 %7, label %8, label %20
+
+8:                                                ; preds = %2
+  %9 = load ptr, ptr %3, align 8
+  %10 = call ptr @allocator_of(ptr noundef %9, ptr noundef %5) #2
+  %11 = icmp ne ptr %10, null
+  br i1 %11, label %20, label %12
+
+12:                                               ; preds = %8
+  %13 = load ptr, ptr %3, align 8
+  %14 = getelementptr inbounds nuw %struct.Api, ptr %13, i32 0, i32 0
+  %15 = getelementptr inbounds [512 x ptr], ptr %14, i64 0, i64 76
+  %16 = load ptr, ptr %15, align 8
+  %17 = load ptr, ptr %5, align 8
+  %18 = load ptr, ptr %4, align 8
+  %19 = call ptr %16(ptr noundef %17, ptr noundef %18) #2
+  br label %20
+
+20:                                               ; preds = %12, %8, %2
+  ret void
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @allocator_of(ptr noundef %0, ptr noundef %1) #1 {
+  %3 = alloca ptr, align 8
+  %4 = alloca ptr, align 8
+  store ptr %0, ptr %3, align 8
+  store ptr %1, ptr %4, align 8
+  %5 = load ptr, ptr %3, align 8
+  %6 = getelementptr inbounds nuw %struct.Api, ptr %5, i32 0, i32 0
+  %7 = getelementptr inbounds [512 x ptr], ptr %6, i64 0, i64 78
+  %8 = load ptr, ptr %7, align 8
+  %9 = load ptr, ptr %4, align 8
+  %10 = call ptr %8(ptr noundef %9) #2
+  ret ptr %10
+}
+
+declare i32 @cpu_level() #0
+
+; Function Attrs: nounwind uwtable
+define internal ptr @complain(ptr noundef %0, ptr noundef %1, i32 noundef %2, ptr noundef %3) #1 {
+  %5 = alloca ptr, align 8
+  %6 = alloca ptr, align 8
+  %7 = alloca i32, align 4
+  %8 = alloca ptr, align 8
+  %9 = alloca %struct.Message, align 4
+  store ptr %0, ptr %5, align 8
+  store ptr %1, ptr %6, align 8
+  store i32 %2, ptr %7, align 4
+  store ptr %3, ptr %8, align 8
+  %10 = load ptr, ptr %6, align 8
+  call void @say_operator(ptr noundef %9, ptr noundef %10) #2
+  %11 = load ptr, ptr %8, align 8
+  call void @say(ptr noundef %9, ptr noundef %11) #2
+  %12 = load ptr, ptr %5, align 8
+  %13 = load i32, ptr %7, align 4
+  %14 = getelementptr inbounds nuw %struct.Message, ptr %9, i32 0, i32 1
+  %15 = getelementptr inbounds [400 x i8], ptr %14, i64 0, i64 0
+  %16 = call ptr @create_status(ptr noundef %12, i32 noundef %13, ptr noundef %15) #2
+  ret ptr %16
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @allocate(ptr noundef %0, i64 noundef %1, ptr noundef %2) #1 {
+  %4 = alloca ptr, align 8
+  %5 = alloca ptr, align 8
+  %6 = alloca i64, align 8
+  %7 = alloca ptr, align 8
+  %8 = alloca ptr, align 8
+  %9 = alloca ptr, align 8
+  %10 = alloca ptr, align 8
+  store ptr %0, ptr %5, align 8
+  store i64 %1, ptr %6, align 8
+  store ptr %2, ptr %7, align 8
+  br label %11
+
+11:                                               ; preds = %3
+  %12 = load ptr, ptr %5, align 8
+  %13 = call ptr @allocator_of(ptr noundef %12, ptr noundef %8) #2
+  store ptr %13, ptr %9, align 8
+  %14 = load ptr, ptr %9, align 8
+  %15 = icmp ne ptr %14, null
+  br i1 %15, label %16, label %18
+
+16:                                               ; preds = %11
+  %17 = load ptr, ptr %9, align 8
+  store ptr %17, ptr %4, align 8
+  br label %44
+
+18:                                               ; preds = %11
+  br label %19
+
+19:                                               ; preds = %18
+  br label %20
+
+20:                                               ; preds = %19
+  %21 = load ptr, ptr %5, align 8
+  %22 = getelementptr inbounds nuw %struct.Api, ptr %21, i32 0, i32 0
+  %23 = getelementptr inbounds [512 x ptr], ptr %22, i64 0, i64 75
+  %24 = load ptr, ptr %23, align 8
+  %25 = load ptr, ptr %8, align 8
+  %26 = load i64, ptr %6, align 8
+  %27 = load ptr, ptr %7, align 8
+  %28 = call ptr %24(ptr noundef %25, i64 noundef %26, ptr noundef %27) #2
+  store ptr %28, ptr %10, align 8
+  %29 = load ptr, ptr %10, align 8
+  %30 = icmp ne ptr %29, null
+  br i1 %30, label %31, label %33
+
+31:                                               ; preds = %20
+  %32 = load ptr, ptr %10, align 8
+  store ptr %32, ptr %4, align 8
+  br label %44
+
+33:                                               ; preds = %20
+  br label %34
+
+34:                                               ; preds = %33
+  %35 = load ptr, ptr %7, align 8
+  %36 = load ptr, ptr %35, align 8
+  %37 = icmp ne ptr %36, null
+  br i1 %37, label %38, label %39
+
+38:                                               ; preds = %34
+  br label %42
+
+39:                                               ; preds = %34
+  %40 = load ptr, ptr %5, align 8
+  %41 = call ptr @create_status(ptr noundef %40, i32 noundef 6, ptr noundef @.str.4) #2
+  br label %42
+
+42:                                               ; preds = %39, %38
+  %43 = phi ptr [ null, %38 ], [ %41, %39 ]
+  store ptr %43, ptr %4, align 8
+  br label %44
+
+44:                                               ; preds = %42, %31, %16
+  %45 = load ptr, ptr %4, align 8
+  ret ptr %45
+}
+
+; Function Attrs: nounwind uwtable
+define internal void @say_operator(ptr noundef %0, ptr noundef %1) #1 {
+  %3 = alloca ptr, align 8
+  %4 = alloca ptr, align 8
+  store ptr %0, ptr %3, align 8
+  store ptr %1, ptr %4, align 8
+  %5 = load ptr, ptr %3, align 8
+  %6 = getelementptr inbounds nuw %struct.Message, ptr %5, i32 0, i32 0
+  store i32 0, ptr %6, align 4
+  %7 = load ptr, ptr %3, align 8
+  call void @say(ptr noundef %7, ptr noundef @domain_name) #2
+  %8 = load ptr, ptr %3, align 8
+  call void @say(ptr noundef %8, ptr noundef @.str.2) #2
+  %9 = load ptr, ptr %3, align 8
+  %10 = load ptr, ptr %4, align 8
+  %11 = getelementptr inbounds nuw %struct.Descriptor, ptr %10, i32 0, i32 0
+  %12 = load ptr, ptr %11, align 8
+  call void @say(ptr noundef %9, ptr noundef %12) #2
+  %13 = load ptr, ptr %3, align 8
+  call void @say(ptr noundef %13, ptr noundef @.str.3) #2
+  ret void
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @prepare(ptr noundef %0, ptr noundef %1, i32 noundef %2) #1 {
+  %4 = alloca ptr, align 8
+  %5 = alloca ptr, align 8
+  %6 = alloca ptr, align 8
+  %7 = alloca i32, align 4
+  %8 = alloca ptr, align 8
+  %9 = alloca ptr, align 8
+  %10 = alloca [16 x %struct.Extents], align 16
+  %11 = alloca %struct.Extents, align 8
+  %12 = alloca i32, align 4
+  %13 = alloca ptr, align 8
+  %14 = alloca ptr, align 8
+  %15 = alloca i32, align 4
+  %16 = alloca ptr, align 8
+  %17 = alloca i32, align 4
+  store ptr %0, ptr %5, align 8
+  store ptr %1, ptr %6, align 8
+  store i32 %2, ptr %7, align 4
+  %18 = load ptr, ptr %5, align 8
+  %19 = getelementptr inbounds nuw %struct.Job, ptr %18, i32 0, i32 0
+  %20 = load ptr, ptr %19, align 8
+  store ptr %20, ptr %8, align 8
+  %21 = load ptr, ptr %5, align 8
+  %22 = getelementptr inbounds nuw %struct.Job, ptr %21, i32 0, i32 1
+  %23 = load ptr, ptr %22, align 8
+  store ptr %23, ptr %9, align 8
+  store i32 0, ptr %12, align 4
+  br label %24
+
+24:                                               ; preds = %51, %3
+  %25 = load i32, ptr %12, align 4
+  %26 = load ptr, ptr %9, align 8
+  %27 = getelementptr inbounds nuw %struct.Descriptor, ptr %26, i32 0, i32 6
+  %28 = load i32, ptr %27, align 8
+  %29 = icmp slt i32 %25, %28
+  br i1 %29, label %30, label %54
+
+30:                                               ; preds = %24
+  br label %31
+
+31:                                               ; preds = %30
+  %32 = load ptr, ptr %8, align 8
+  %33 = load ptr, ptr %9, align 8
+  %34 = load ptr, ptr %6, align 8
+  %35 = load i32, ptr %12, align 4
+  %36 = load ptr, ptr %5, align 8
+  %37 = getelementptr inbounds nuw %struct.Job, ptr %36, i32 0, i32 6
+  %38 = load i32, ptr %12, align 4
+  %39 = sext i32 %38 to i64
+  %40 = getelementptr inbounds [16 x ptr], ptr %37, i64 0, i64 %39
+  %41 = load i32, ptr %12, align 4
+  %42 = sext i32 %41 to i64
+  %43 = getelementptr inbounds [16 x %struct.Extents], ptr %10, i64 0, i64 %42
+  %44 = call ptr @read_input(ptr noundef %32, ptr noundef %33, ptr noundef %34, i32 noundef %35, ptr noundef %40, ptr noundef %43) #2
+  store ptr %44, ptr %13, align 8
+  %45 = load ptr, ptr %13, align 8
+  %46 = icmp ne ptr %45, null
+  br i1 %46, label %47, label %49
+
+47:                                               ; preds = %31
+  %48 = load ptr, ptr %13, align 8
+  store ptr %48, ptr %4, align 8
+  br label %121
+
+49:                                               ; preds = %31
+  br label %50
+
+50:                                               ; preds = %49
+  br label %51
+
+51:                                               ; preds = %50
+  %52 = load i32, ptr %12, align 4
+  %53 = add nsw i32 %52, 1
+  store i32 %53, ptr %12, align 4
+  br label %24
+
+54:                                               ; preds = %24
+  br label %55
+
+55:                                               ; preds = %54
+  %56 = load ptr, ptr %8, align 8
+  %57 = load ptr, ptr %9, align 8
+  %58 = getelementptr inbounds [16 x %struct.Extents], ptr %10, i64 0, i64 0
+  %59 = call ptr @broadcast(ptr noundef %56, ptr noundef %57, ptr noundef %58, ptr noundef %11) #2
+  store ptr %59, ptr %14, align 8
+  %60 = load ptr, ptr %14, align 8
+  %61 = icmp ne ptr %60, null
+  br i1 %61, label %62, label %64
+
+62:                                               ; preds = %55
+  %63 = load ptr, ptr %14, align 8
+  store ptr %63, ptr %4, align 8
+  br label %121
+
+64:                                               ; preds = %55
+  br label %65
+
+65:                                               ; preds = %64
+  store i32 0, ptr %15, align 4
+  br label %66
+
+66:                                               ; preds = %94, %65
+  %67 = load i32, ptr %15, align 4
+  %68 = load ptr, ptr %9, align 8
+  %69 = getelementptr inbounds nuw %struct.Descriptor, ptr %68, i32 0, i32 7
+  %70 = load i32, ptr %69, align 4
+  %71 = icmp slt i32 %67, %70
+  br i1 %71, label %72, label %97
+
+72:                                               ; preds = %66
+  br label %73
+
+73:                                               ; preds = %72
+  %74 = load ptr, ptr %8, align 8
+  %75 = load ptr, ptr %9, align 8
+  %76 = load ptr, ptr %6, align 8
+  %77 = load i32, ptr %15, align 4
+  %78 = load ptr, ptr %5, align 8
+  %79 = getelementptr inbounds nuw %struct.Job, ptr %78, i32 0, i32 6
+  %80 = load ptr, ptr %9, align 8
+  %81 = getelementptr inbounds nuw %struct.Descriptor, ptr %80, i32 0, i32 6
+  %82 = load i32, ptr %81, align 8
+  %83 = load i32, ptr %15, align 4
+  %84 = add nsw i32 %82, %83
+  %85 = sext i32 %84 to i64
+  %86 = getelementptr inbounds [16 x ptr], ptr %79, i64 0, i64 %85
+  %87 = call ptr @write_output(ptr noundef %74, ptr noundef %75, ptr noundef %76, i32 noundef %77, ptr noundef %11, ptr noundef %86) #2
+  store ptr %87, ptr %16, align 8
+  %88 = load ptr, ptr %16, align 8
+  %89 = icmp ne ptr %88, null
+  br i1 %89, label %90, label %92
+
+90:                                               ; preds = %73
+  %91 = load ptr, ptr %16, align 8
+  store ptr %91, ptr %4, align 8
+  br label %121
+
+92:                                               ; preds = %73
+  br label %93
+
+93:                                               ; preds = %92
+  br label %94
+
+94:                                               ; preds = %93
+  %95 = load i32, ptr %15, align 4
+  %96 = add nsw i32 %95, 1
+  store i32 %96, ptr %15, align 4
+  br label %66
+
+97:                                               ; preds = %66
+  %98 = getelementptr inbounds nuw %struct.Extents, ptr %11, i32 0, i32 0
+  %99 = load i32, ptr %98, align 8
+  %100 = load ptr, ptr %9, align 8
+  %101 = getelementptr inbounds nuw %struct.Descriptor, ptr %100, i32 0, i32 8
+  %102 = load i32, ptr %101, align 8
+  %103 = sub nsw i32 %99, %102
+  store i32 %103, ptr %17, align 4
+  %104 = getelementptr inbounds nuw %struct.Extents, ptr %11, i32 0, i32 1
+  %105 = getelementptr inbounds [8 x i64], ptr %104, i64 0, i64 0
+  %106 = load i32, ptr %17, align 4
+  %107 = call i64 @product(ptr noundef %105, i32 noundef 0, i32 noundef %106) #2
+  %108 = icmp ne i64 %107, 0
+  br i1 %108, label %116, label %109
+
+109:                                              ; preds = %97
+  %110 = load ptr, ptr %5, align 8
+  %111 = getelementptr inbounds nuw %struct.Job, ptr %110, i32 0, i32 3
+  %112 = getelementptr inbounds nuw %struct.Layout, ptr %111, i32 0, i32 1
+  store i64 0, ptr %112, align 8
+  %113 = load ptr, ptr %5, align 8
+  %114 = getelementptr inbounds nuw %struct.Job, ptr %113, i32 0, i32 3
+  %115 = getelementptr inbounds nuw %struct.Layout, ptr %114, i32 0, i32 0
+  store i64 0, ptr %115, align 8
+  store ptr null, ptr %4, align 8
+  br label %121
+
+116:                                              ; preds = %97
+  %117 = load ptr, ptr %5, align 8
+  %118 = getelementptr inbounds [16 x %struct.Extents], ptr %10, i64 0, i64 0
+  %119 = load i32, ptr %7, align 4
+  %120 = call ptr @lay_out(ptr noundef %117, ptr noundef %118, ptr noundef %11, i32 noundef %119) #2
+  store ptr %120, ptr %4, align 8
+  br label %121
+
+121:                                              ; preds = %116, %109, %90, %62, %47
+  %122 = load ptr, ptr %4, align 8
+  ret ptr %122
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @run(ptr noundef %0, ptr noundef %1, ptr noundef %2) #1 {
+  %4 = alloca ptr, align 8
+  %5 = alloca ptr, align 8
+  %6 = alloca ptr, align 8
+  %7 = alloca ptr, align 8
+  %8 = alloca ptr, align 8
+  %9 = alloca ptr, align 8
+  %10 = alloca i32, align 4
+  %11 = alloca i32, align 4
+  store ptr %0, ptr %5, align 8
+  store ptr %1, ptr %6, align 8
+  store ptr %2, ptr %7, align 8
+  %12 = load ptr, ptr %5, align 8
+  %13 = getelementptr inbounds nuw %struct.Job, ptr %12, i32 0, i32 1
+  %14 = load ptr, ptr %13, align 8
+  store ptr %14, ptr %8, align 8
+  %15 = load ptr, ptr %5, align 8
+  %16 = getelementptr inbounds nuw %struct.Job, ptr %15, i32 0, i32 3
+  store ptr %16, ptr %9, align 8
+  store i32 1, ptr %10, align 4
+  store i32 0, ptr %11, align 4
+  br label %17
+
+17:                                               ; preds = %89, %3
+  %18 = load i32, ptr %11, align 4
+  %19 = load ptr, ptr %8, align 8
+  %20 = getelementptr inbounds nuw %struct.Descriptor, ptr %19, i32 0, i32 6
+  %21 = load i32, ptr %20, align 8
+  %22 = icmp slt i32 %18, %21
+  br i1 %22, label %23, label %92
+
+23:                                               ; preds = %17
+  %24 = load ptr, ptr %9, align 8
+  %25 = getelementptr inbounds nuw %struct.Layout, ptr %24, i32 0, i32 4
+  %26 = load i32, ptr %11, align 4
+  %27 = sext i32 %26 to i64
+  %28 = getelementptr inbounds [16 x %struct.anon.0], ptr %25, i64 0, i64 %27
+  %29 = getelementptr inbounds nuw %struct.anon.0, ptr %28, i32 0, i32 1
+  %30 = load i64, ptr %29, align 8
+  %31 = load ptr, ptr %5, align 8
+  %32 = getelementptr inbounds nuw %struct.Job, ptr %31, i32 0, i32 4
+  %33 = load i32, ptr %11, align 4
+  %34 = sext i32 %33 to i64
+  %35 = getelementptr inbounds [16 x i64], ptr %32, i64 0, i64 %34
+  store i64 %30, ptr %35, align 8
+  %36 = load ptr, ptr %9, align 8
+  %37 = getelementptr inbounds nuw %struct.Layout, ptr %36, i32 0, i32 2
+  %38 = load i64, ptr %37, align 8
+  %39 = icmp ne i64 %38, 0
+  br i1 %39, label %40, label %53
+
+40:                                               ; preds = %23
+  %41 = load ptr, ptr %9, align 8
+  %42 = getelementptr inbounds nuw %struct.Layout, ptr %41, i32 0, i32 4
+  %43 = load i32, ptr %11, align 4
+  %44 = sext i32 %43 to i64
+  %45 = getelementptr inbounds [16 x %struct.anon.0], ptr %42, i64 0, i64 %44
+  %46 = getelementptr inbounds nuw %struct.anon.0, ptr %45, i32 0, i32 0
+  %47 = load ptr, ptr %9, align 8
+  %48 = getelementptr inbounds nuw %struct.Layout, ptr %47, i32 0, i32 2
+  %49 = load i64, ptr %48, align 8
+  %50 = sub nsw i64 %49, 1
+  %51 = getelementptr inbounds [8 x i64], ptr %46, i64 0, i64 %50
+  %52 = load i64, ptr %51, align 8
+  br label %54
+
+53:                                               ; preds = %23
+  br label %54
+
+54:                                               ; preds = %53, %40
+  %55 = phi i64 [ %52, %40 ], [ 0, %53 ]
+  %56 = load ptr, ptr %5, align 8
+  %57 = getelementptr inbounds nuw %struct.Job, ptr %56, i32 0, i32 5
+  %58 = load i32, ptr %11, align 4
+  %59 = sext i32 %58 to i64
+  %60 = getelementptr inbounds [16 x i64], ptr %57, i64 0, i64 %59
+  store i64 %55, ptr %60, align 8
+  %61 = load ptr, ptr %9, align 8
+  %62 = getelementptr inbounds nuw %struct.Layout, ptr %61, i32 0, i32 1
+  %63 = load i64, ptr %62, align 8
+  %64 = icmp sle i64 %63, 1
+  br i1 %64, label %84, label %65
+
+65:                                               ; preds = %54
+  %66 = load ptr, ptr %8, align 8
+  %67 = getelementptr inbounds nuw %struct.Descriptor, ptr %66, i32 0, i32 10
+  %68 = load i32, ptr %11, align 4
+  %69 = sext i32 %68 to i64
+  %70 = getelementptr inbounds [16 x %struct.Tensor], ptr %67, i64 0, i64 %69
+  %71 = getelementptr inbounds nuw %struct.Tensor, ptr %70, i32 0, i32 2
+  %72 = load i32, ptr %71, align 8
+  %73 = load ptr, ptr %9, align 8
+  %74 = getelementptr inbounds nuw %struct.Layout, ptr %73, i32 0, i32 4
+  %75 = load i32, ptr %11, align 4
+  %76 = sext i32 %75 to i64
+  %77 = getelementptr inbounds [16 x %struct.anon.0], ptr %74, i64 0, i64 %76
+  %78 = getelementptr inbounds nuw %struct.anon.0, ptr %77, i32 0, i32 1
+  %79 = load i64, ptr %78, align 8
+  %80 = icmp ne i64 %79, 0
+  %81 = xor i1 %80, true
+  %82 = zext i1 %81 to i32
+  %83 = icmp eq i32 %72, %82
+  br label %84
+
+84:                                               ; preds = %65, %54
+  %85 = phi i1 [ true, %54 ], [ %83, %65 ]
+  %86 = zext i1 %85 to i32
+  %87 = load i32, ptr %10, align 4
+  %88 = and i32 %87, %86
+  store i32 %88, ptr %10, align 4
+  br label %89
+
+89:                                               ; preds = %84
+  %90 = load i32, ptr %11, align 4
+  %91 = add nsw i32 %90, 1
+  store i32 %91, ptr %11, align 4
+  br label %17
+
+92:                                               ; preds = %17
+  %93 = load i32, ptr %10, align 4
+  %94 = icmp ne i32 %93, 0
+  br i1 %94, label %95, label %99
+
+95:                                               ; preds = %92
+  %96 = load ptr, ptr %6, align 8
+  %97 = getelementptr inbounds nuw %struct.Kernel, ptr %96, i32 0, i32 2
+  %98 = load ptr, ptr %97, align 8
+  br label %103
+
+99:                                               ; preds = %92
+  %100 = load ptr, ptr %6, align 8
+  %101 = getelementptr inbounds nuw %struct.Kernel, ptr %100, i32 0, i32 3
+  %102 = load ptr, ptr %101, align 8
+  br label %103
+
+103:                                              ; preds = %99, %95
+  %104 = phi ptr [ %98, %95 ], [ %102, %99 ]
+  %105 = load ptr, ptr %5, align 8
+  %106 = getelementptr inbounds nuw %struct.Job, ptr %105, i32 0, i32 2
+  store ptr %104, ptr %106, align 8
+  %107 = load ptr, ptr %5, align 8
+  call void @cut(ptr noundef %107) #2
+  %108 = load ptr, ptr %5, align 8
+  %109 = getelementptr inbounds nuw %struct.Job, ptr %108, i32 0, i32 8
+  %110 = load i64, ptr %109, align 8
+  %111 = icmp sgt i64 %110, 1
+  br i1 %111, label %112, label %125
+
+112:                                              ; preds = %103
+  %113 = load ptr, ptr %5, align 8
+  %114 = getelementptr inbounds nuw %struct.Job, ptr %113, i32 0, i32 0
+  %115 = load ptr, ptr %114, align 8
+  %116 = getelementptr inbounds nuw %struct.Api, ptr %115, i32 0, i32 0
+  %117 = getelementptr inbounds [512 x ptr], ptr %116, i64 0, i64 274
+  %118 = load ptr, ptr %117, align 8
+  %119 = load ptr, ptr %7, align 8
+  %120 = load ptr, ptr %5, align 8
+  %121 = getelementptr inbounds nuw %struct.Job, ptr %120, i32 0, i32 8
+  %122 = load i64, ptr %121, align 8
+  %123 = load ptr, ptr %5, align 8
+  %124 = call ptr %118(ptr noundef %119, ptr noundef @run_piece, i64 noundef %122, i64 noundef 0, ptr noundef %123) #2
+  store ptr %124, ptr %4, align 8
+  br label %133
+
+125:                                              ; preds = %103
+  %126 = load ptr, ptr %5, align 8
+  %127 = load ptr, ptr %9, align 8
+  %128 = getelementptr inbounds nuw %struct.Layout, ptr %127, i32 0, i32 0
+  %129 = load i64, ptr %128, align 8
+  %130 = load ptr, ptr %9, align 8
+  %131 = getelementptr inbounds nuw %struct.Layout, ptr %130, i32 0, i32 1
+  %132 = load i64, ptr %131, align 8
+  call void @run_on(ptr noundef %126, i64 noundef 0, i64 noundef %129, i64 noundef 0, i64 noundef %132) #2
+  store ptr null, ptr %4, align 8
+  br label %133
+
+133:                                              ; preds = %125, %112
+  %134 = load ptr, ptr %4, align 8
+  ret ptr %134
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @read_input(ptr noundef %0, ptr noundef %1, ptr noundef %2, i32 noundef %3, ptr noundef %4, ptr noundef %5) #1 {
+  %7 = alloca ptr, align 8
+  %8 = alloca ptr, align 8
+  %9 = alloca ptr, align 8
+  %10 = alloca ptr, align 8
+  %11 = alloca i32, align 4
+  %12 = alloca ptr, align 8
+  %13 = alloca ptr, align 8
+  %14 = alloca ptr, align 8
+  %15 = alloca ptr, align 8
+  %16 = alloca i64, align 8
+  %17 = alloca ptr, align 8
+  %18 = alloca ptr, align 8
+  %19 = alloca ptr, align 8
+  %20 = alloca ptr, align 8
+  store ptr %0, ptr %8, align 8
+  store ptr %1, ptr %9, align 8
+  store ptr %2, ptr %10, align 8
+  store i32 %3, ptr %11, align 4
+  store ptr %4, ptr %12, align 8
+  store ptr %5, ptr %13, align 8
+  store ptr null, ptr %14, align 8
+  store ptr null, ptr %15, align 8
+  store i64 0, ptr %16, align 8
+  br label %21
+
+21:                                               ; preds = %6
+  %22 = load ptr, ptr %8, align 8
+  %23 = getelementptr inbounds nuw %struct.Api, ptr %22, i32 0, i32 0
+  %24 = getelementptr inbounds [512 x ptr], ptr %23, i64 0, i64 90
+  %25 = load ptr, ptr %24, align 8
+  %26 = load ptr, ptr %10, align 8
+  %27 = load i32, ptr %11, align 4
+  %28 = sext i32 %27 to i64
+  %29 = call ptr %25(ptr noundef %26, i64 noundef %28, ptr noundef %14) #2
+  store ptr %29, ptr %17, align 8
+  %30 = load ptr, ptr %17, align 8
+  %31 = icmp ne ptr %30, null
+  br i1 %31, label %32, label %34
+
+32:                                               ; preds = %21
+  %33 = load ptr, ptr %17, align 8
+  store ptr %33, ptr %7, align 8
+  br label %110
+
+34:                                               ; preds = %21
+  br label %35
+
+35:                                               ; preds = %34
+  %36 = load ptr, ptr %14, align 8
+  %37 = icmp ne ptr %36, null
+  br i1 %37, label %42, label %38
+
+38:                                               ; preds = %35
+  %39 = load ptr, ptr %8, align 8
+  %40 = load ptr, ptr %9, align 8
+  %41 = call ptr @complain(ptr noundef %39, ptr noundef %40, i32 noundef 2, ptr noundef @.str.5) #2
+  store ptr %41, ptr %7, align 8
+  br label %110
+
+42:                                               ; preds = %35
+  br label %43
+
+43:                                               ; preds = %42
+  %44 = load ptr, ptr %8, align 8
+  %45 = getelementptr inbounds nuw %struct.Api, ptr %44, i32 0, i32 0
+  %46 = getelementptr inbounds [512 x ptr], ptr %45, i64 0, i64 51
+  %47 = load ptr, ptr %46, align 8
+  %48 = load ptr, ptr %14, align 8
+  %49 = load ptr, ptr %12, align 8
+  %50 = call ptr %47(ptr noundef %48, ptr noundef %49) #2
+  store ptr %50, ptr %18, align 8
+  %51 = load ptr, ptr %18, align 8
+  %52 = icmp ne ptr %51, null
+  br i1 %52, label %53, label %55
+
+53:                                               ; preds = %43
+  %54 = load ptr, ptr %18, align 8
+  store ptr %54, ptr %7, align 8
+  br label %110
+
+55:                                               ; preds = %43
+  br label %56
+
+56:                                               ; preds = %55
+  br label %57
+
+57:                                               ; preds = %56
+  %58 = load ptr, ptr %8, align 8
+  %59 = getelementptr inbounds nuw %struct.Api, ptr %58, i32 0, i32 0
+  %60 = getelementptr inbounds [512 x ptr], ptr %59, i64 0, i64 65
+  %61 = load ptr, ptr %60, align 8
+  %62 = load ptr, ptr %14, align 8
+  %63 = call ptr %61(ptr noundef %62, ptr noundef %15) #2
+  store ptr %63, ptr %19, align 8
+  %64 = load ptr, ptr %19, align 8
+  %65 = icmp ne ptr %64, null
+  br i1 %65, label %66, label %68
+
+66:                                               ; preds = %57
+  %67 = load ptr, ptr %19, align 8
+  store ptr %67, ptr %7, align 8
+  br label %110
+
+68:                                               ; preds = %57
+  br label %69
+
+69:                                               ; preds = %68
+  %70 = load ptr, ptr %8, align 8
+  %71 = getelementptr inbounds nuw %struct.Api, ptr %70, i32 0, i32 0
+  %72 = getelementptr inbounds [512 x ptr], ptr %71, i64 0, i64 61
+  %73 = load ptr, ptr %72, align 8
+  %74 = load ptr, ptr %15, align 8
+  %75 = call ptr %73(ptr noundef %74, ptr noundef %16) #2
+  store ptr %75, ptr %20, align 8
+  %76 = load ptr, ptr %20, align 8
+  %77 = icmp ne ptr %76, null
+  br i1 %77, label %85, label %78
+
+78:                                               ; preds = %69
+  %79 = load i64, ptr %16, align 8
+  %80 = icmp ugt i64 %79, 8
+  br i1 %80, label %81, label %85
+
+81:                                               ; preds = %78
+  %82 = load ptr, ptr %8, align 8
+  %83 = load ptr, ptr %9, align 8
+  %84 = call ptr @complain(ptr noundef %82, ptr noundef %83, i32 noundef 9, ptr noundef @.str.6) #2
+  store ptr %84, ptr %20, align 8
+  br label %85
+
+85:                                               ; preds = %81, %78, %69
+  %86 = load ptr, ptr %20, align 8
+  %87 = icmp ne ptr %86, null
+  br i1 %87, label %99, label %88
+
+88:                                               ; preds = %85
+  %89 = load ptr, ptr %8, align 8
+  %90 = getelementptr inbounds nuw %struct.Api, ptr %89, i32 0, i32 0
+  %91 = getelementptr inbounds [512 x ptr], ptr %90, i64 0, i64 62
+  %92 = load ptr, ptr %91, align 8
+  %93 = load ptr, ptr %15, align 8
+  %94 = load ptr, ptr %13, align 8
+  %95 = getelementptr inbounds nuw %struct.Extents, ptr %94, i32 0, i32 1
+  %96 = getelementptr inbounds [8 x i64], ptr %95, i64 0, i64 0
+  %97 = load i64, ptr %16, align 8
+  %98 = call ptr %92(ptr noundef %93, ptr noundef %96, i64 noundef %97) #2
+  store ptr %98, ptr %20, align 8
+  br label %99
+
+99:                                               ; preds = %88, %85
+  %100 = load ptr, ptr %8, align 8
+  %101 = getelementptr inbounds nuw %struct.Api, ptr %100, i32 0, i32 0
+  %102 = getelementptr inbounds [512 x ptr], ptr %101, i64 0, i64 99
+  %103 = load ptr, ptr %102, align 8
+  %104 = load ptr, ptr %15, align 8
+  call void %103(ptr noundef %104) #2
+  %105 = load i64, ptr %16, align 8
+  %106 = trunc i64 %105 to i32
+  %107 = load ptr, ptr %13, align 8
+  %108 = getelementptr inbounds nuw %struct.Extents, ptr %107, i32 0, i32 0
+  store i32 %106, ptr %108, align 8
+  %109 = load ptr, ptr %20, align 8
+  store ptr %109, ptr %7, align 8
+  br label %110
+
+110:                                              ; preds = %99, %66, %53, %38, %32
+  %111 = load ptr, ptr %7, align 8
+  ret ptr %111
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @broadcast(ptr noundef %0, ptr noundef %1, ptr noundef %2, ptr noundef %3) #1 {
+  %5 = alloca ptr, align 8
+  %6 = alloca ptr, align 8
+  %7 = alloca ptr, align 8
+  %8 = alloca ptr, align 8
+  %9 = alloca ptr, align 8
+  %10 = alloca i32, align 4
+  %11 = alloca i32, align 4
+  %12 = alloca i32, align 4
+  %13 = alloca ptr, align 8
+  %14 = alloca i32, align 4
+  %15 = alloca i32, align 4
+  %16 = alloca i64, align 8
+  %17 = alloca %struct.Message, align 4
+  store ptr %0, ptr %6, align 8
+  store ptr %1, ptr %7, align 8
+  store ptr %2, ptr %8, align 8
+  store ptr %3, ptr %9, align 8
+  %18 = load ptr, ptr %9, align 8
+  %19 = getelementptr inbounds nuw %struct.Extents, ptr %18, i32 0, i32 0
+  store i32 0, ptr %19, align 8
+  store i32 0, ptr %10, align 4
+  br label %20
+
+20:                                               ; preds = %47, %4
+  %21 = load i32, ptr %10, align 4
+  %22 = load ptr, ptr %7, align 8
+  %23 = getelementptr inbounds nuw %struct.Descriptor, ptr %22, i32 0, i32 6
+  %24 = load i32, ptr %23, align 8
+  %25 = icmp slt i32 %21, %24
+  br i1 %25, label %26, label %50
+
+26:                                               ; preds = %20
+  %27 = load ptr, ptr %8, align 8
+  %28 = load i32, ptr %10, align 4
+  %29 = sext i32 %28 to i64
+  %30 = getelementptr inbounds %struct.Extents, ptr %27, i64 %29
+  %31 = getelementptr inbounds nuw %struct.Extents, ptr %30, i32 0, i32 0
+  %32 = load i32, ptr %31, align 8
+  %33 = load ptr, ptr %9, align 8
+  %34 = getelementptr inbounds nuw %struct.Extents, ptr %33, i32 0, i32 0
+  %35 = load i32, ptr %34, align 8
+  %36 = icmp sgt i32 %32, %35
+  br i1 %36, label %37, label %46
+
+37:                                               ; preds = %26
+  %38 = load ptr, ptr %8, align 8
+  %39 = load i32, ptr %10, align 4
+  %40 = sext i32 %39 to i64
+  %41 = getelementptr inbounds %struct.Extents, ptr %38, i64 %40
+  %42 = getelementptr inbounds nuw %struct.Extents, ptr %41, i32 0, i32 0
+  %43 = load i32, ptr %42, align 8
+  %44 = load ptr, ptr %9, align 8
+  %45 = getelementptr inbounds nuw %struct.Extents, ptr %44, i32 0, i32 0
+  store i32 %43, ptr %45, align 8
+  br label %46
+
+46:                                               ; preds = %37, %26
+  br label %47
+
+47:                                               ; preds = %46
+  %48 = load i32, ptr %10, align 4
+  %49 = add nsw i32 %48, 1
+  store i32 %49, ptr %10, align 4
+  br label %20
+
+50:                                               ; preds = %20
+  store i32 0, ptr %11, align 4
+  br label %51
+
+51:                                               ; preds = %63, %50
+  %52 = load i32, ptr %11, align 4
+  %53 = load ptr, ptr %9, align 8
+  %54 = getelementptr inbounds nuw %struct.Extents, ptr %53, i32 0, i32 0
+  %55 = load i32, ptr %54, align 8
+  %56 = icmp slt i32 %52, %55
+  br i1 %56, label %57, label %66
+
+57:                                               ; preds = %51
+  %58 = load ptr, ptr %9, align 8
+  %59 = getelementptr inbounds nuw %struct.Extents, ptr %58, i32 0, i32 1
+  %60 = load i32, ptr %11, align 4
+  %61 = sext i32 %60 to i64
+  %62 = getelementptr inbounds [8 x i64], ptr %59, i64 0, i64 %61
+  store i64 1, ptr %62, align 8
+  br label %63
+
+63:                                               ; preds = %57
+  %64 = load i32, ptr %11, align 4
+  %65 = add nsw i32 %64, 1
+  store i32 %65, ptr %11, align 4
+  br label %51
+
+66:                                               ; preds = %51
+  store i32 0, ptr %12, align 4
+  br label %67
+
+67:                                               ; preds = %180, %66
+  %68 = load i32, ptr %12, align 4
+  %69 = load ptr, ptr %7, align 8
+  %70 = getelementptr inbounds nuw %struct.Descriptor, ptr %69, i32 0, i32 6
+  %71 = load i32, ptr %70, align 8
+  %72 = icmp slt i32 %68, %71
+  br i1 %72, label %73, label %183
+
+73:                                               ; preds = %67
+  %74 = load ptr, ptr %8, align 8
+  %75 = load i32, ptr %12, align 4
+  %76 = sext i32 %75 to i64
+  %77 = getelementptr inbounds %struct.Extents, ptr %74, i64 %76
+  store ptr %77, ptr %13, align 8
+  %78 = load ptr, ptr %9, align 8
+  %79 = getelementptr inbounds nuw %struct.Extents, ptr %78, i32 0, i32 0
+  %80 = load i32, ptr %79, align 8
+  %81 = load ptr, ptr %13, align 8
+  %82 = getelementptr inbounds nuw %struct.Extents, ptr %81, i32 0, i32 0
+  %83 = load i32, ptr %82, align 8
+  %84 = sub nsw i32 %80, %83
+  store i32 %84, ptr %14, align 4
+  %85 = load ptr, ptr %9, align 8
+  %86 = getelementptr inbounds nuw %struct.Extents, ptr %85, i32 0, i32 0
+  %87 = load i32, ptr %86, align 8
+  %88 = sub nsw i32 %87, 1
+  store i32 %88, ptr %15, align 4
+  br label %89
+
+89:                                               ; preds = %171, %73
+  %90 = load i32, ptr %15, align 4
+  %91 = icmp sge i32 %90, 0
+  br i1 %91, label %92, label %174
+
+92:                                               ; preds = %89
+  %93 = load i32, ptr %15, align 4
+  %94 = load i32, ptr %14, align 4
+  %95 = icmp sge i32 %93, %94
+  br i1 %95, label %96, label %105
+
+96:                                               ; preds = %92
+  %97 = load ptr, ptr %13, align 8
+  %98 = getelementptr inbounds nuw %struct.Extents, ptr %97, i32 0, i32 1
+  %99 = load i32, ptr %15, align 4
+  %100 = load i32, ptr %14, align 4
+  %101 = sub nsw i32 %99, %100
+  %102 = sext i32 %101 to i64
+  %103 = getelementptr inbounds [8 x i64], ptr %98, i64 0, i64 %102
+  %104 = load i64, ptr %103, align 8
+  br label %106
+
+105:                                              ; preds = %92
+  br label %106
+
+106:                                              ; preds = %105, %96
+  %107 = phi i64 [ %104, %96 ], [ 1, %105 ]
+  store i64 %107, ptr %16, align 8
+  %108 = load i64, ptr %16, align 8
+  %109 = icmp ne i64 %108, 1
+  br i1 %109, label %110, label %154
+
+110:                                              ; preds = %106
+  %111 = load ptr, ptr %9, align 8
+  %112 = getelementptr inbounds nuw %struct.Extents, ptr %111, i32 0, i32 1
+  %113 = load i32, ptr %15, align 4
+  %114 = sext i32 %113 to i64
+  %115 = getelementptr inbounds [8 x i64], ptr %112, i64 0, i64 %114
+  %116 = load i64, ptr %115, align 8
+  %117 = icmp ne i64 %116, 1
+  br i1 %117, label %118, label %154
+
+118:                                              ; preds = %110
+  %119 = load ptr, ptr %9, align 8
+  %120 = getelementptr inbounds nuw %struct.Extents, ptr %119, i32 0, i32 1
+  %121 = load i32, ptr %15, align 4
+  %122 = sext i32 %121 to i64
+  %123 = getelementptr inbounds [8 x i64], ptr %120, i64 0, i64 %122
+  %124 = load i64, ptr %123, align 8
+  %125 = load i64, ptr %16, align 8
+  %126 = icmp ne i64 %124, %125
+  br i1 %126, label %127, label %154
+
+127:                                              ; preds = %118
+  %128 = load ptr, ptr %7, align 8
+  call void @say_operator(ptr noundef %17, ptr noundef %128) #2
+  call void @say(ptr noundef %17, ptr noundef @.str.7) #2
+  %129 = load i32, ptr %12, align 4
+  %130 = sext i32 %129 to i64
+  call void @say_number(ptr noundef %17, i64 noundef %130) #2
+  call void @say(ptr noundef %17, ptr noundef @.str.8) #2
+  %131 = load i32, ptr %15, align 4
+  %132 = load ptr, ptr %9, align 8
+  %133 = getelementptr inbounds nuw %struct.Extents, ptr %132, i32 0, i32 0
+  %134 = load i32, ptr %133, align 8
+  %135 = sub nsw i32 %131, %134
+  %136 = sext i32 %135 to i64
+  call void @say_number(ptr noundef %17, i64 noundef %136) #2
+  call void @say(ptr noundef %17, ptr noundef @.str.9) #2
+  %137 = load i64, ptr %16, align 8
+  call void @say_number(ptr noundef %17, i64 noundef %137) #2
+  call void @say(ptr noundef %17, ptr noundef @.str.10) #2
+  %138 = load ptr, ptr %9, align 8
+  %139 = getelementptr inbounds nuw %struct.Extents, ptr %138, i32 0, i32 1
+  %140 = load i32, ptr %15, align 4
+  %141 = sext i32 %140 to i64
+  %142 = getelementptr inbounds [8 x i64], ptr %139, i64 0, i64 %141
+  %143 = load i64, ptr %142, align 8
+  call void @say_number(ptr noundef %17, i64 noundef %143) #2
+  call void @say(ptr noundef %17, ptr noundef @.str.11) #2
+  %144 = load ptr, ptr %9, align 8
+  %145 = getelementptr inbounds nuw %struct.Extents, ptr %144, i32 0, i32 1
+  %146 = getelementptr inbounds [8 x i64], ptr %145, i64 0, i64 0
+  %147 = load ptr, ptr %9, align 8
+  %148 = getelementptr inbounds nuw %struct.Extents, ptr %147, i32 0, i32 0
+  %149 = load i32, ptr %148, align 8
+  call void @say_shape(ptr noundef %17, ptr noundef %146, i32 noundef %149) #2
+  %150 = load ptr, ptr %6, align 8
+  %151 = getelementptr inbounds nuw %struct.Message, ptr %17, i32 0, i32 1
+  %152 = getelementptr inbounds [400 x i8], ptr %151, i64 0, i64 0
+  %153 = call ptr @create_status(ptr noundef %150, i32 noundef 2, ptr noundef %152) #2
+  store ptr %153, ptr %5, align 8
+  br label %196
+
+154:                                              ; preds = %118, %110, %106
+  %155 = load i64, ptr %16, align 8
+  %156 = load ptr, ptr %13, align 8
+  %157 = getelementptr inbounds nuw %struct.Extents, ptr %156, i32 0, i32 1
+  %158 = load i32, ptr %15, align 4
+  %159 = sext i32 %158 to i64
+  %160 = getelementptr inbounds [8 x i64], ptr %157, i64 0, i64 %159
+  store i64 %155, ptr %160, align 8
+  %161 = load i64, ptr %16, align 8
+  %162 = icmp ne i64 %161, 1
+  br i1 %162, label %163, label %170
+
+163:                                              ; preds = %154
+  %164 = load i64, ptr %16, align 8
+  %165 = load ptr, ptr %9, align 8
+  %166 = getelementptr inbounds nuw %struct.Extents, ptr %165, i32 0, i32 1
+  %167 = load i32, ptr %15, align 4
+  %168 = sext i32 %167 to i64
+  %169 = getelementptr inbounds [8 x i64], ptr %166, i64 0, i64 %168
+  store i64 %164, ptr %169, align 8
+  br label %170
+
+170:                                              ; preds = %163, %154
+  br label %171
+
+171:                                              ; preds = %170
+  %172 = load i32, ptr %15, align 4
+  %173 = add nsw i32 %172, -1
+  store i32 %173, ptr %15, align 4
+  br label %89
+
+174:                                              ; preds = %89
+  %175 = load ptr, ptr %9, align 8
+  %176 = getelementptr inbounds nuw %struct.Extents, ptr %175, i32 0, i32 0
+  %177 = load i32, ptr %176, align 8
+  %178 = load ptr, ptr %13, align 8
+  %179 = getelementptr inbounds nuw %struct.Extents, ptr %178, i32 0, i32 0
+  store i32 %177, ptr %179, align 8
+  br label %180
+
+180:                                              ; preds = %174
+  %181 = load i32, ptr %12, align 4
+  %182 = add nsw i32 %181, 1
+  store i32 %182, ptr %12, align 4
+  br label %67
+
+183:                                              ; preds = %67
+  %184 = load ptr, ptr %9, align 8
+  %185 = getelementptr inbounds nuw %struct.Extents, ptr %184, i32 0, i32 0
+  %186 = load i32, ptr %185, align 8
+  %187 = load ptr, ptr %7, align 8
+  %188 = getelementptr inbounds nuw %struct.Descriptor, ptr %187, i32 0, i32 8
+  %189 = load i32, ptr %188, align 8
+  %190 = icmp slt i32 %186, %189
+  br i1 %190, label %191, label %195
+
+191:                                              ; preds = %183
+  %192 = load ptr, ptr %6, align 8
+  %193 = load ptr, ptr %7, align 8
+  %194 = call ptr @complain(ptr noundef %192, ptr noundef %193, i32 noundef 2, ptr noundef @.str.12) #2
+  store ptr %194, ptr %5, align 8
+  br label %196
+
+195:                                              ; preds = %183
+  store ptr null, ptr %5, align 8
+  br label %196
+
+196:                                              ; preds = %195, %191, %127
+  %197 = load ptr, ptr %5, align 8
+  ret ptr %197
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @write_output(ptr noundef %0, ptr noundef %1, ptr noundef %2, i32 noundef %3, ptr noundef %4, ptr noundef %5) #1 {
+  %7 = alloca ptr, align 8
+  %8 = alloca ptr, align 8
+  %9 = alloca ptr, align 8
+  %10 = alloca ptr, align 8
+  %11 = alloca i32, align 4
+  %12 = alloca ptr, align 8
+  %13 = alloca ptr, align 8
+  %14 = alloca ptr, align 8
+  %15 = alloca ptr, align 8
+  %16 = alloca [8 x i64], align 16
+  %17 = alloca i32, align 4
+  %18 = alloca i32, align 4
+  %19 = alloca i32, align 4
+  %20 = alloca ptr, align 8
+  store ptr %0, ptr %8, align 8
+  store ptr %1, ptr %9, align 8
+  store ptr %2, ptr %10, align 8
+  store i32 %3, ptr %11, align 4
+  store ptr %4, ptr %12, align 8
+  store ptr %5, ptr %13, align 8
+  %21 = load ptr, ptr %9, align 8
+  %22 = getelementptr inbounds nuw %struct.Descriptor, ptr %21, i32 0, i32 10
+  %23 = load ptr, ptr %9, align 8
+  %24 = getelementptr inbounds nuw %struct.Descriptor, ptr %23, i32 0, i32 6
+  %25 = load i32, ptr %24, align 8
+  %26 = load i32, ptr %11, align 4
+  %27 = add nsw i32 %25, %26
+  %28 = sext i32 %27 to i64
+  %29 = getelementptr inbounds [16 x %struct.Tensor], ptr %22, i64 0, i64 %28
+  store ptr %29, ptr %14, align 8
+  store ptr null, ptr %15, align 8
+  %30 = load ptr, ptr %12, align 8
+  %31 = getelementptr inbounds nuw %struct.Extents, ptr %30, i32 0, i32 0
+  %32 = load i32, ptr %31, align 8
+  store i32 %32, ptr %17, align 4
+  %33 = load ptr, ptr %14, align 8
+  %34 = getelementptr inbounds nuw %struct.Tensor, ptr %33, i32 0, i32 2
+  %35 = load i32, ptr %34, align 4
+  %36 = icmp ne i32 %35, 0
+  br i1 %36, label %37, label %41
+
+37:                                               ; preds = %6
+  %38 = load ptr, ptr %9, align 8
+  %39 = getelementptr inbounds nuw %struct.Descriptor, ptr %38, i32 0, i32 8
+  %40 = load i32, ptr %39, align 8
+  br label %42
+
+41:                                               ; preds = %6
+  br label %42
+
+42:                                               ; preds = %41, %37
+  %43 = phi i32 [ %40, %37 ], [ 0, %41 ]
+  store i32 %43, ptr %18, align 4
+  store i32 0, ptr %19, align 4
+  br label %44
+
+44:                                               ; preds = %67, %42
+  %45 = load i32, ptr %19, align 4
+  %46 = load i32, ptr %17, align 4
+  %47 = icmp slt i32 %45, %46
+  br i1 %47, label %48, label %70
+
+48:                                               ; preds = %44
+  %49 = load i32, ptr %19, align 4
+  %50 = load i32, ptr %17, align 4
+  %51 = load i32, ptr %18, align 4
+  %52 = sub nsw i32 %50, %51
+  %53 = icmp slt i32 %49, %52
+  br i1 %53, label %54, label %61
+
+54:                                               ; preds = %48
+  %55 = load ptr, ptr %12, align 8
+  %56 = getelementptr inbounds nuw %struct.Extents, ptr %55, i32 0, i32 1
+  %57 = load i32, ptr %19, align 4
+  %58 = sext i32 %57 to i64
+  %59 = getelementptr inbounds [8 x i64], ptr %56, i64 0, i64 %58
+  %60 = load i64, ptr %59, align 8
+  br label %62
+
+61:                                               ; preds = %48
+  br label %62
+
+62:                                               ; preds = %61, %54
+  %63 = phi i64 [ %60, %54 ], [ 1, %61 ]
+  %64 = load i32, ptr %19, align 4
+  %65 = sext i32 %64 to i64
+  %66 = getelementptr inbounds [8 x i64], ptr %16, i64 0, i64 %65
+  store i64 %63, ptr %66, align 8
+  br label %67
+
+67:                                               ; preds = %62
+  %68 = load i32, ptr %19, align 4
+  %69 = add nsw i32 %68, 1
+  store i32 %69, ptr %19, align 4
+  br label %44
+
+70:                                               ; preds = %44
+  %71 = load ptr, ptr %14, align 8
+  %72 = getelementptr inbounds nuw %struct.Tensor, ptr %71, i32 0, i32 3
+  %73 = load i32, ptr %72, align 4
+  %74 = icmp ne i32 %73, 0
+  br i1 %74, label %79, label %75
+
+75:                                               ; preds = %70
+  %76 = load i32, ptr %18, align 4
+  %77 = load i32, ptr %17, align 4
+  %78 = sub nsw i32 %77, %76
+  store i32 %78, ptr %17, align 4
+  br label %79
+
+79:                                               ; preds = %75, %70
+  br label %80
+
+80:                                               ; preds = %79
+  %81 = load ptr, ptr %8, align 8
+  %82 = getelementptr inbounds nuw %struct.Api, ptr %81, i32 0, i32 0
+  %83 = getelementptr inbounds [512 x ptr], ptr %82, i64 0, i64 91
+  %84 = load ptr, ptr %83, align 8
+  %85 = load ptr, ptr %10, align 8
+  %86 = load i32, ptr %11, align 4
+  %87 = sext i32 %86 to i64
+  %88 = getelementptr inbounds [8 x i64], ptr %16, i64 0, i64 0
+  %89 = load i32, ptr %17, align 4
+  %90 = sext i32 %89 to i64
+  %91 = call ptr %84(ptr noundef %85, i64 noundef %87, ptr noundef %88, i64 noundef %90, ptr noundef %15) #2
+  store ptr %91, ptr %20, align 8
+  %92 = load ptr, ptr %20, align 8
+  %93 = icmp ne ptr %92, null
+  br i1 %93, label %94, label %96
+
+94:                                               ; preds = %80
+  %95 = load ptr, ptr %20, align 8
+  store ptr %95, ptr %7, align 8
+  br label %112
+
+96:                                               ; preds = %80
+  br label %97
+
+97:                                               ; preds = %96
+  %98 = load ptr, ptr %15, align 8
+  %99 = icmp ne ptr %98, null
+  br i1 %99, label %104, label %100
+
+100:                                              ; preds = %97
+  %101 = load ptr, ptr %8, align 8
+  %102 = load ptr, ptr %9, align 8
+  %103 = call ptr @complain(ptr noundef %101, ptr noundef %102, i32 noundef 6, ptr noundef @.str.16) #2
+  store ptr %103, ptr %7, align 8
+  br label %112
+
+104:                                              ; preds = %97
+  %105 = load ptr, ptr %8, align 8
+  %106 = getelementptr inbounds nuw %struct.Api, ptr %105, i32 0, i32 0
+  %107 = getelementptr inbounds [512 x ptr], ptr %106, i64 0, i64 51
+  %108 = load ptr, ptr %107, align 8
+  %109 = load ptr, ptr %15, align 8
+  %110 = load ptr, ptr %13, align 8
+  %111 = call ptr %108(ptr noundef %109, ptr noundef %110) #2
+  store ptr %111, ptr %7, align 8
+  br label %112
+
+112:                                              ; preds = %104, %100, %94
+  %113 = load ptr, ptr %7, align 8
+  ret ptr %113
+}
+
+; Function Attrs: nounwind uwtable
+define internal i64 @product(ptr noundef %0, i32 noundef %1, i32 noundef %2) #1 {
+  %4 = alloca ptr, align 8
+  %5 = alloca i32, align 4
+  %6 = alloca i32, align 4
+  %7 = alloca i64, align 8
+  %8 = alloca i32, align 4
+  store ptr %0, ptr %4, align 8
+  store i32 %1, ptr %5, align 4
+  store i32 %2, ptr %6, align 4
+  store i64 1, ptr %7, align 8
+  %9 = load i32, ptr %5, align 4
+  store i32 %9, ptr %8, align 4
+  br label %10
+
+10:                                               ; preds = %22, %3
+  %11 = load i32, ptr %8, align 4
+  %12 = load i32, ptr %6, align 4
+  %13 = icmp slt i32 %11, %12
+  br i1 %13, label %14, label %25
+
+14:                                               ; preds = %10
+  %15 = load ptr, ptr %4, align 8
+  %16 = load i32, ptr %8, align 4
+  %17 = sext i32 %16 to i64
+  %18 = getelementptr inbounds i64, ptr %15, i64 %17
+  %19 = load i64, ptr %18, align 8
+  %20 = load i64, ptr %7, align 8
+  %21 = mul nsw i64 %20, %19
+  store i64 %21, ptr %7, align 8
+  br label %22
+
+22:                                               ; preds = %14
+  %23 = load i32, ptr %8, align 4
+  %24 = add nsw i32 %23, 1
+  store i32 %24, ptr %8, align 4
+  br label %10
+
+25:                                               ; preds = %10
+  %26 = load i64, ptr %7, align 8
+  ret i64 %26
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @lay_out(ptr noundef %0, ptr noundef %1, ptr noundef %2, i32 noundef %3) #1 {
+  %5 = alloca ptr, align 8
+  %6 = alloca ptr, align 8
+  %7 = alloca ptr, align 8
+  %8 = alloca ptr, align 8
+  %9 = alloca i32, align 4
+  %10 = alloca ptr, align 8
+  %11 = alloca ptr, align 8
+  %12 = alloca i32, align 4
+  %13 = alloca i32, align 4
+  %14 = alloca i32, align 4
+  %15 = alloca i32, align 4
+  %16 = alloca i32, align 4
+  %17 = alloca i32, align 4
+  %18 = alloca ptr, align 8
+  %19 = alloca i32, align 4
+  %20 = alloca i64, align 8
+  %21 = alloca i32, align 4
+  store ptr %0, ptr %6, align 8
+  store ptr %1, ptr %7, align 8
+  store ptr %2, ptr %8, align 8
+  store i32 %3, ptr %9, align 4
+  %22 = load ptr, ptr %6, align 8
+  %23 = getelementptr inbounds nuw %struct.Job, ptr %22, i32 0, i32 1
+  %24 = load ptr, ptr %23, align 8
+  store ptr %24, ptr %10, align 8
+  %25 = load ptr, ptr %6, align 8
+  %26 = getelementptr inbounds nuw %struct.Job, ptr %25, i32 0, i32 3
+  store ptr %26, ptr %11, align 8
+  %27 = load ptr, ptr %10, align 8
+  %28 = getelementptr inbounds nuw %struct.Descriptor, ptr %27, i32 0, i32 6
+  %29 = load i32, ptr %28, align 8
+  store i32 %29, ptr %12, align 4
+  %30 = load ptr, ptr %8, align 8
+  %31 = getelementptr inbounds nuw %struct.Extents, ptr %30, i32 0, i32 0
+  %32 = load i32, ptr %31, align 8
+  %33 = load ptr, ptr %10, align 8
+  %34 = getelementptr inbounds nuw %struct.Descriptor, ptr %33, i32 0, i32 8
+  %35 = load i32, ptr %34, align 8
+  %36 = sub nsw i32 %32, %35
+  store i32 %36, ptr %13, align 4
+  %37 = load ptr, ptr %10, align 8
+  %38 = getelementptr inbounds nuw %struct.Descriptor, ptr %37, i32 0, i32 8
+  %39 = load i32, ptr %38, align 8
+  %40 = icmp ne i32 %39, 0
+  br i1 %40, label %41, label %158
+
+41:                                               ; preds = %4
+  %42 = load ptr, ptr %8, align 8
+  %43 = getelementptr inbounds nuw %struct.Extents, ptr %42, i32 0, i32 1
+  %44 = getelementptr inbounds [8 x i64], ptr %43, i64 0, i64 0
+  %45 = load i32, ptr %13, align 4
+  %46 = load ptr, ptr %8, align 8
+  %47 = getelementptr inbounds nuw %struct.Extents, ptr %46, i32 0, i32 0
+  %48 = load i32, ptr %47, align 8
+  %49 = call i64 @product(ptr noundef %44, i32 noundef %45, i32 noundef %48) #2
+  %50 = load ptr, ptr %11, align 8
+  %51 = getelementptr inbounds nuw %struct.Layout, ptr %50, i32 0, i32 1
+  store i64 %49, ptr %51, align 8
+  store i32 0, ptr %14, align 4
+  br label %52
+
+52:                                               ; preds = %149, %41
+  %53 = load i32, ptr %14, align 4
+  %54 = load i32, ptr %12, align 4
+  %55 = icmp slt i32 %53, %54
+  br i1 %55, label %56, label %152
+
+56:                                               ; preds = %52
+  store i32 1, ptr %15, align 4
+  store i32 1, ptr %16, align 4
+  %57 = load i32, ptr %13, align 4
+  store i32 %57, ptr %17, align 4
+  br label %58
+
+58:                                               ; preds = %97, %56
+  %59 = load i32, ptr %17, align 4
+  %60 = load ptr, ptr %8, align 8
+  %61 = getelementptr inbounds nuw %struct.Extents, ptr %60, i32 0, i32 0
+  %62 = load i32, ptr %61, align 8
+  %63 = icmp slt i32 %59, %62
+  br i1 %63, label %64, label %100
+
+64:                                               ; preds = %58
+  %65 = load ptr, ptr %7, align 8
+  %66 = load i32, ptr %14, align 4
+  %67 = sext i32 %66 to i64
+  %68 = getelementptr inbounds %struct.Extents, ptr %65, i64 %67
+  %69 = getelementptr inbounds nuw %struct.Extents, ptr %68, i32 0, i32 1
+  %70 = load i32, ptr %17, align 4
+  %71 = sext i32 %70 to i64
+  %72 = getelementptr inbounds [8 x i64], ptr %69, i64 0, i64 %71
+  %73 = load i64, ptr %72, align 8
+  %74 = load ptr, ptr %8, align 8
+  %75 = getelementptr inbounds nuw %struct.Extents, ptr %74, i32 0, i32 1
+  %76 = load i32, ptr %17, align 4
+  %77 = sext i32 %76 to i64
+  %78 = getelementptr inbounds [8 x i64], ptr %75, i64 0, i64 %77
+  %79 = load i64, ptr %78, align 8
+  %80 = icmp eq i64 %73, %79
+  %81 = zext i1 %80 to i32
+  %82 = load i32, ptr %15, align 4
+  %83 = and i32 %82, %81
+  store i32 %83, ptr %15, align 4
+  %84 = load ptr, ptr %7, align 8
+  %85 = load i32, ptr %14, align 4
+  %86 = sext i32 %85 to i64
+  %87 = getelementptr inbounds %struct.Extents, ptr %84, i64 %86
+  %88 = getelementptr inbounds nuw %struct.Extents, ptr %87, i32 0, i32 1
+  %89 = load i32, ptr %17, align 4
+  %90 = sext i32 %89 to i64
+  %91 = getelementptr inbounds [8 x i64], ptr %88, i64 0, i64 %90
+  %92 = load i64, ptr %91, align 8
+  %93 = icmp eq i64 %92, 1
+  %94 = zext i1 %93 to i32
+  %95 = load i32, ptr %16, align 4
+  %96 = and i32 %95, %94
+  store i32 %96, ptr %16, align 4
+  br label %97
+
+97:                                               ; preds = %64
+  %98 = load i32, ptr %17, align 4
+  %99 = add nsw i32 %98, 1
+  store i32 %99, ptr %17, align 4
+  br label %58
+
+100:                                              ; preds = %58
+  %101 = load i32, ptr %15, align 4
+  %102 = icmp ne i32 %101, 0
+  br i1 %102, label %137, label %103
+
+103:                                              ; preds = %100
+  %104 = load i32, ptr %16, align 4
+  %105 = icmp ne i32 %104, 0
+  br i1 %105, label %137, label %106
+
+106:                                              ; preds = %103
+  %107 = load ptr, ptr %11, align 8
+  %108 = getelementptr inbounds nuw %struct.Layout, ptr %107, i32 0, i32 1
+  %109 = load i64, ptr %108, align 8
+  %110 = icmp ne i64 %109, 0
+  br i1 %110, label %111, label %137
+
+111:                                              ; preds = %106
+  %112 = load i32, ptr %9, align 4
+  %113 = icmp ne i32 %112, 0
+  br i1 %113, label %120, label %114
+
+114:                                              ; preds = %111
+  %115 = load ptr, ptr %6, align 8
+  %116 = getelementptr inbounds nuw %struct.Job, ptr %115, i32 0, i32 0
+  %117 = load ptr, ptr %116, align 8
+  %118 = load ptr, ptr %10, align 8
+  %119 = call ptr @complain(ptr noundef %117, ptr noundef %118, i32 noundef 9, ptr noundef @.str.17) #2
+  store ptr %119, ptr %5, align 8
+  br label %235
+
+120:                                              ; preds = %111
+  br label %121
+
+121:                                              ; preds = %120
+  %122 = load ptr, ptr %6, align 8
+  %123 = load i32, ptr %14, align 4
+  %124 = load ptr, ptr %7, align 8
+  %125 = load i32, ptr %14, align 4
+  %126 = sext i32 %125 to i64
+  %127 = getelementptr inbounds %struct.Extents, ptr %124, i64 %126
+  %128 = load ptr, ptr %8, align 8
+  %129 = load i32, ptr %13, align 4
+  %130 = call ptr @expand(ptr noundef %122, i32 noundef %123, ptr noundef %127, ptr noundef %128, i32 noundef %129) #2
+  store ptr %130, ptr %18, align 8
+  %131 = load ptr, ptr %18, align 8
+  %132 = icmp ne ptr %131, null
+  br i1 %132, label %133, label %135
+
+133:                                              ; preds = %121
+  %134 = load ptr, ptr %18, align 8
+  store ptr %134, ptr %5, align 8
+  br label %235
+
+135:                                              ; preds = %121
+  br label %136
+
+136:                                              ; preds = %135
+  br label %137
+
+137:                                              ; preds = %136, %106, %103, %100
+  %138 = load i32, ptr %16, align 4
+  %139 = icmp ne i32 %138, 0
+  %140 = xor i1 %139, true
+  %141 = zext i1 %140 to i32
+  %142 = sext i32 %141 to i64
+  %143 = load ptr, ptr %11, align 8
+  %144 = getelementptr inbounds nuw %struct.Layout, ptr %143, i32 0, i32 4
+  %145 = load i32, ptr %14, align 4
+  %146 = sext i32 %145 to i64
+  %147 = getelementptr inbounds [16 x %struct.anon.0], ptr %144, i64 0, i64 %146
+  %148 = getelementptr inbounds nuw %struct.anon.0, ptr %147, i32 0, i32 1
+  store i64 %142, ptr %148, align 8
+  br label %149
+
+149:                                              ; preds = %137
+  %150 = load i32, ptr %14, align 4
+  %151 = add nsw i32 %150, 1
+  store i32 %151, ptr %14, align 4
+  br label %52
+
+152:                                              ; preds = %52
+  %153 = load ptr, ptr %11, align 8
+  %154 = load i32, ptr %12, align 4
+  %155 = load ptr, ptr %7, align 8
+  %156 = load ptr, ptr %8, align 8
+  %157 = load i32, ptr %13, align 4
+  call void @merge_axes(ptr noundef %153, i32 noundef %154, ptr noundef %155, ptr noundef %156, i32 noundef %157) #2
+  br label %224
+
+158:                                              ; preds = %4
+  %159 = load ptr, ptr %11, align 8
+  %160 = load i32, ptr %12, align 4
+  %161 = load ptr, ptr %7, align 8
+  %162 = load ptr, ptr %8, align 8
+  %163 = load ptr, ptr %8, align 8
+  %164 = getelementptr inbounds nuw %struct.Extents, ptr %163, i32 0, i32 0
+  %165 = load i32, ptr %164, align 8
+  call void @merge_axes(ptr noundef %159, i32 noundef %160, ptr noundef %161, ptr noundef %162, i32 noundef %165) #2
+  %166 = load ptr, ptr %11, align 8
+  %167 = getelementptr inbounds nuw %struct.Layout, ptr %166, i32 0, i32 1
+  store i64 1, ptr %167, align 8
+  store i32 0, ptr %19, align 4
+  br label %168
+
+168:                                              ; preds = %179, %158
+  %169 = load i32, ptr %19, align 4
+  %170 = load i32, ptr %12, align 4
+  %171 = icmp slt i32 %169, %170
+  br i1 %171, label %172, label %182
+
+172:                                              ; preds = %168
+  %173 = load ptr, ptr %11, align 8
+  %174 = getelementptr inbounds nuw %struct.Layout, ptr %173, i32 0, i32 4
+  %175 = load i32, ptr %19, align 4
+  %176 = sext i32 %175 to i64
+  %177 = getelementptr inbounds [16 x %struct.anon.0], ptr %174, i64 0, i64 %176
+  %178 = getelementptr inbounds nuw %struct.anon.0, ptr %177, i32 0, i32 1
+  store i64 0, ptr %178, align 8
+  br label %179
+
+179:                                              ; preds = %172
+  %180 = load i32, ptr %19, align 4
+  %181 = add nsw i32 %180, 1
+  store i32 %181, ptr %19, align 4
+  br label %168
+
+182:                                              ; preds = %168
+  %183 = load ptr, ptr %11, align 8
+  %184 = getelementptr inbounds nuw %struct.Layout, ptr %183, i32 0, i32 2
+  %185 = load i64, ptr %184, align 8
+  %186 = icmp ne i64 %185, 0
+  br i1 %186, label %187, label %223
+
+187:                                              ; preds = %182
+  %188 = load ptr, ptr %11, align 8
+  %189 = getelementptr inbounds nuw %struct.Layout, ptr %188, i32 0, i32 2
+  %190 = load i64, ptr %189, align 8
+  %191 = add nsw i64 %190, -1
+  store i64 %191, ptr %189, align 8
+  store i64 %191, ptr %20, align 8
+  %192 = load ptr, ptr %11, align 8
+  %193 = getelementptr inbounds nuw %struct.Layout, ptr %192, i32 0, i32 3
+  %194 = load i64, ptr %20, align 8
+  %195 = getelementptr inbounds [8 x i64], ptr %193, i64 0, i64 %194
+  %196 = load i64, ptr %195, align 8
+  %197 = load ptr, ptr %11, align 8
+  %198 = getelementptr inbounds nuw %struct.Layout, ptr %197, i32 0, i32 1
+  store i64 %196, ptr %198, align 8
+  store i32 0, ptr %21, align 4
+  br label %199
+
+199:                                              ; preds = %219, %187
+  %200 = load i32, ptr %21, align 4
+  %201 = load i32, ptr %12, align 4
+  %202 = icmp slt i32 %200, %201
+  br i1 %202, label %203, label %222
+
+203:                                              ; preds = %199
+  %204 = load ptr, ptr %11, align 8
+  %205 = getelementptr inbounds nuw %struct.Layout, ptr %204, i32 0, i32 4
+  %206 = load i32, ptr %21, align 4
+  %207 = sext i32 %206 to i64
+  %208 = getelementptr inbounds [16 x %struct.anon.0], ptr %205, i64 0, i64 %207
+  %209 = getelementptr inbounds nuw %struct.anon.0, ptr %208, i32 0, i32 0
+  %210 = load i64, ptr %20, align 8
+  %211 = getelementptr inbounds [8 x i64], ptr %209, i64 0, i64 %210
+  %212 = load i64, ptr %211, align 8
+  %213 = load ptr, ptr %11, align 8
+  %214 = getelementptr inbounds nuw %struct.Layout, ptr %213, i32 0, i32 4
+  %215 = load i32, ptr %21, align 4
+  %216 = sext i32 %215 to i64
+  %217 = getelementptr inbounds [16 x %struct.anon.0], ptr %214, i64 0, i64 %216
+  %218 = getelementptr inbounds nuw %struct.anon.0, ptr %217, i32 0, i32 1
+  store i64 %212, ptr %218, align 8
+  br label %219
+
+219:                                              ; preds = %203
+  %220 = load i32, ptr %21, align 4
+  %221 = add nsw i32 %220, 1
+  store i32 %221, ptr %21, align 4
+  br label %199
+
+222:                                              ; preds = %199
+  br label %223
+
+223:                                              ; preds = %222, %182
+  br label %224
+
+224:                                              ; preds = %223, %152
+  %225 = load ptr, ptr %11, align 8
+  %226 = getelementptr inbounds nuw %struct.Layout, ptr %225, i32 0, i32 3
+  %227 = getelementptr inbounds [8 x i64], ptr %226, i64 0, i64 0
+  %228 = load ptr, ptr %11, align 8
+  %229 = getelementptr inbounds nuw %struct.Layout, ptr %228, i32 0, i32 2
+  %230 = load i64, ptr %229, align 8
+  %231 = trunc i64 %230 to i32
+  %232 = call i64 @product(ptr noundef %227, i32 noundef 0, i32 noundef %231) #2
+  %233 = load ptr, ptr %11, align 8
+  %234 = getelementptr inbounds nuw %struct.Layout, ptr %233, i32 0, i32 0
+  store i64 %232, ptr %234, align 8
+  store ptr null, ptr %5, align 8
+  br label %235
+
+235:                                              ; preds = %224, %133, %114
+  %236 = load ptr, ptr %5, align 8
+  ret ptr %236
+}
+
+; Function Attrs: nounwind uwtable
+define internal void @say_number(ptr noundef %0, i64 noundef %1) #1 {
+  %3 = alloca ptr, align 8
+  %4 = alloca i64, align 8
+  %5 = alloca [24 x i8], align 16
+  %6 = alloca i32, align 4
+  %7 = alloca i64, align 8
+  store ptr %0, ptr %3, align 8
+  store i64 %1, ptr %4, align 8
+  store i32 23, ptr %6, align 4
+  %8 = load i64, ptr %4, align 8
+  %9 = icmp slt i64 %8, 0
+  br i1 %9, label %10, label %13
+
+10:                                               ; preds = %2
+  %11 = load i64, ptr %4, align 8
+  %12 = sub i64 0, %11
+  br label %15
+
+13:                                               ; preds = %2
+  %14 = load i64, ptr %4, align 8
+  br label %15
+
+15:                                               ; preds = %13, %10
+  %16 = phi i64 [ %12, %10 ], [ %14, %13 ]
+  store i64 %16, ptr %7, align 8
+  %17 = load i32, ptr %6, align 4
+  %18 = sext i32 %17 to i64
+  %19 = getelementptr inbounds [24 x i8], ptr %5, i64 0, i64 %18
+  store i8 0, ptr %19, align 1
+  br label %20
+
+20:                                               ; preds = %31, %15
+  %21 = load i64, ptr %7, align 8
+  %22 = urem i64 %21, 10
+  %23 = add i64 48, %22
+  %24 = trunc i64 %23 to i8
+  %25 = load i32, ptr %6, align 4
+  %26 = add nsw i32 %25, -1
+  store i32 %26, ptr %6, align 4
+  %27 = sext i32 %26 to i64
+  %28 = getelementptr inbounds [24 x i8], ptr %5, i64 0, i64 %27
+  store i8 %24, ptr %28, align 1
+  %29 = load i64, ptr %7, align 8
+  %30 = udiv i64 %29, 10
+  store i64 %30, ptr %7, align 8
+  br label %31
+
+31:                                               ; preds = %20
+  %32 = load i64, ptr %7, align 8
+  %33 = icmp ne i64 %32, 0
+  br i1 %33, label %20, label %34
+
+34:                                               ; preds = %31
+  %35 = load i64, ptr %4, align 8
+  %36 = icmp slt i64 %35, 0
+  br i1 %36, label %37, label %42
+
+37:                                               ; preds = %34
+  %38 = load i32, ptr %6, align 4
+  %39 = add nsw i32 %38, -1
+  store i32 %39, ptr %6, align 4
+  %40 = sext i32 %39 to i64
+  %41 = getelementptr inbounds [24 x i8], ptr %5, i64 0, i64 %40
+  store i8 45, ptr %41, align 1
+  br label %42
+
+42:                                               ; preds = %37, %34
+  %43 = load ptr, ptr %3, align 8
+  %44 = getelementptr inbounds [24 x i8], ptr %5, i64 0, i64 0
+  %45 = load i32, ptr %6, align 4
+  %46 = sext i32 %45 to i64
+  %47 = getelementptr inbounds i8, ptr %44, i64 %46
+  call void @say(ptr noundef %43, ptr noundef %47) #2
+  ret void
+}
+
+; Function Attrs: nounwind uwtable
+define internal void @say_shape(ptr noundef %0, ptr noundef %1, i32 noundef %2) #1 {
+  %4 = alloca ptr, align 8
+  %5 = alloca ptr, align 8
+  %6 = alloca i32, align 4
+  %7 = alloca i32, align 4
+  store ptr %0, ptr %4, align 8
+  store ptr %1, ptr %5, align 8
+  store i32 %2, ptr %6, align 4
+  %8 = load ptr, ptr %4, align 8
+  call void @say(ptr noundef %8, ptr noundef @.str.13) #2
+  store i32 0, ptr %7, align 4
+  br label %9
+
+9:                                                ; preds = %25, %3
+  %10 = load i32, ptr %7, align 4
+  %11 = load i32, ptr %6, align 4
+  %12 = icmp slt i32 %10, %11
+  br i1 %12, label %13, label %28
+
+13:                                               ; preds = %9
+  %14 = load i32, ptr %7, align 4
+  %15 = icmp ne i32 %14, 0
+  br i1 %15, label %16, label %18
+
+16:                                               ; preds = %13
+  %17 = load ptr, ptr %4, align 8
+  call void @say(ptr noundef %17, ptr noundef @.str.14) #2
+  br label %18
+
+18:                                               ; preds = %16, %13
+  %19 = load ptr, ptr %4, align 8
+  %20 = load ptr, ptr %5, align 8
+  %21 = load i32, ptr %7, align 4
+  %22 = sext i32 %21 to i64
+  %23 = getelementptr inbounds i64, ptr %20, i64 %22
+  %24 = load i64, ptr %23, align 8
+  call void @say_number(ptr noundef %19, i64 noundef %24) #2
+  br label %25
+
+25:                                               ; preds = %18
+  %26 = load i32, ptr %7, align 4
+  %27 = add nsw i32 %26, 1
+  store i32 %27, ptr %7, align 4
+  br label %9
+
+28:                                               ; preds = %9
+  %29 = load ptr, ptr %4, align 8
+  call void @say(ptr noundef %29, ptr noundef @.str.15) #2
+  ret void
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @expand(ptr noundef %0, i32 noundef %1, ptr noundef %2, ptr noundef %3, i32 noundef %4) #1 {
+  %6 = alloca ptr, align 8
+  %7 = alloca ptr, align 8
+  %8 = alloca i32, align 4
+  %9 = alloca ptr, align 8
+  %10 = alloca ptr, align 8
+  %11 = alloca i32, align 4
+  %12 = alloca i32, align 4
+  %13 = alloca i64, align 8
+  %14 = alloca i64, align 8
+  %15 = alloca i64, align 8
+  %16 = alloca ptr, align 8
+  %17 = alloca ptr, align 8
+  %18 = alloca i64, align 8
+  %19 = alloca i64, align 8
+  %20 = alloca i64, align 8
+  %21 = alloca i64, align 8
+  %22 = alloca i64, align 8
+  %23 = alloca i32, align 4
+  %24 = alloca i32, align 4
+  store ptr %0, ptr %7, align 8
+  store i32 %1, ptr %8, align 4
+  store ptr %2, ptr %9, align 8
+  store ptr %3, ptr %10, align 8
+  store i32 %4, ptr %11, align 4
+  %25 = load ptr, ptr %7, align 8
+  %26 = getelementptr inbounds nuw %struct.Job, ptr %25, i32 0, i32 1
+  %27 = load ptr, ptr %26, align 8
+  %28 = getelementptr inbounds nuw %struct.Descriptor, ptr %27, i32 0, i32 10
+  %29 = load i32, ptr %8, align 4
+  %30 = sext i32 %29 to i64
+  %31 = getelementptr inbounds [16 x %struct.Tensor], ptr %28, i64 0, i64 %30
+  %32 = getelementptr inbounds nuw %struct.Tensor, ptr %31, i32 0, i32 1
+  %33 = load i32, ptr %32, align 4
+  store i32 %33, ptr %12, align 4
+  %34 = load ptr, ptr %9, align 8
+  %35 = getelementptr inbounds nuw %struct.Extents, ptr %34, i32 0, i32 1
+  %36 = getelementptr inbounds [8 x i64], ptr %35, i64 0, i64 0
+  %37 = load i32, ptr %11, align 4
+  %38 = call i64 @product(ptr noundef %36, i32 noundef 0, i32 noundef %37) #2
+  store i64 %38, ptr %13, align 8
+  %39 = load ptr, ptr %9, align 8
+  %40 = getelementptr inbounds nuw %struct.Extents, ptr %39, i32 0, i32 1
+  %41 = getelementptr inbounds [8 x i64], ptr %40, i64 0, i64 0
+  %42 = load i32, ptr %11, align 4
+  %43 = load ptr, ptr %9, align 8
+  %44 = getelementptr inbounds nuw %struct.Extents, ptr %43, i32 0, i32 0
+  %45 = load i32, ptr %44, align 8
+  %46 = call i64 @product(ptr noundef %41, i32 noundef %42, i32 noundef %45) #2
+  store i64 %46, ptr %14, align 8
+  %47 = load ptr, ptr %10, align 8
+  %48 = getelementptr inbounds nuw %struct.Extents, ptr %47, i32 0, i32 1
+  %49 = getelementptr inbounds [8 x i64], ptr %48, i64 0, i64 0
+  %50 = load i32, ptr %11, align 4
+  %51 = load ptr, ptr %10, align 8
+  %52 = getelementptr inbounds nuw %struct.Extents, ptr %51, i32 0, i32 0
+  %53 = load i32, ptr %52, align 8
+  %54 = call i64 @product(ptr noundef %49, i32 noundef %50, i32 noundef %53) #2
+  store i64 %54, ptr %15, align 8
+  br label %55
+
+55:                                               ; preds = %5
+  %56 = load ptr, ptr %7, align 8
+  %57 = getelementptr inbounds nuw %struct.Job, ptr %56, i32 0, i32 0
+  %58 = load ptr, ptr %57, align 8
+  %59 = load i64, ptr %13, align 8
+  %60 = load i64, ptr %15, align 8
+  %61 = mul nsw i64 %59, %60
+  %62 = load i32, ptr %12, align 4
+  %63 = sext i32 %62 to i64
+  %64 = mul nsw i64 %61, %63
+  %65 = load ptr, ptr %7, align 8
+  %66 = getelementptr inbounds nuw %struct.Job, ptr %65, i32 0, i32 7
+  %67 = load i32, ptr %8, align 4
+  %68 = sext i32 %67 to i64
+  %69 = getelementptr inbounds [16 x ptr], ptr %66, i64 0, i64 %68
+  %70 = call ptr @allocate(ptr noundef %58, i64 noundef %64, ptr noundef %69) #2
+  store ptr %70, ptr %16, align 8
+  %71 = load ptr, ptr %16, align 8
+  %72 = icmp ne ptr %71, null
+  br i1 %72, label %73, label %75
+
+73:                                               ; preds = %55
+  %74 = load ptr, ptr %16, align 8
+  store ptr %74, ptr %6, align 8
+  br label %207
+
+75:                                               ; preds = %55
+  br label %76
+
+76:                                               ; preds = %75
+  %77 = load ptr, ptr %7, align 8
+  %78 = getelementptr inbounds nuw %struct.Job, ptr %77, i32 0, i32 7
+  %79 = load i32, ptr %8, align 4
+  %80 = sext i32 %79 to i64
+  %81 = getelementptr inbounds [16 x ptr], ptr %78, i64 0, i64 %80
+  %82 = load ptr, ptr %81, align 8
+  store ptr %82, ptr %17, align 8
+  store i64 0, ptr %18, align 8
+  br label %83
+
+83:                                               ; preds = %169, %76
+  %84 = load i64, ptr %18, align 8
+  %85 = load i64, ptr %13, align 8
+  %86 = icmp slt i64 %84, %85
+  br i1 %86, label %87, label %172
+
+87:                                               ; preds = %83
+  store i64 0, ptr %19, align 8
+  br label %88
+
+88:                                               ; preds = %165, %87
+  %89 = load i64, ptr %19, align 8
+  %90 = load i64, ptr %15, align 8
+  %91 = icmp slt i64 %89, %90
+  br i1 %91, label %92, label %168
+
+92:                                               ; preds = %88
+  %93 = load i64, ptr %19, align 8
+  store i64 %93, ptr %20, align 8
+  store i64 0, ptr %21, align 8
+  store i64 1, ptr %22, align 8
+  %94 = load ptr, ptr %10, align 8
+  %95 = getelementptr inbounds nuw %struct.Extents, ptr %94, i32 0, i32 0
+  %96 = load i32, ptr %95, align 8
+  %97 = sub nsw i32 %96, 1
+  store i32 %97, ptr %23, align 4
+  br label %98
+
+98:                                               ; preds = %140, %92
+  %99 = load i32, ptr %23, align 4
+  %100 = load i32, ptr %11, align 4
+  %101 = icmp sge i32 %99, %100
+  br i1 %101, label %102, label %143
+
+102:                                              ; preds = %98
+  %103 = load ptr, ptr %9, align 8
+  %104 = getelementptr inbounds nuw %struct.Extents, ptr %103, i32 0, i32 1
+  %105 = load i32, ptr %23, align 4
+  %106 = sext i32 %105 to i64
+  %107 = getelementptr inbounds [8 x i64], ptr %104, i64 0, i64 %106
+  %108 = load i64, ptr %107, align 8
+  %109 = icmp ne i64 %108, 1
+  br i1 %109, label %110, label %123
+
+110:                                              ; preds = %102
+  %111 = load i64, ptr %20, align 8
+  %112 = load ptr, ptr %10, align 8
+  %113 = getelementptr inbounds nuw %struct.Extents, ptr %112, i32 0, i32 1
+  %114 = load i32, ptr %23, align 4
+  %115 = sext i32 %114 to i64
+  %116 = getelementptr inbounds [8 x i64], ptr %113, i64 0, i64 %115
+  %117 = load i64, ptr %116, align 8
+  %118 = srem i64 %111, %117
+  %119 = load i64, ptr %22, align 8
+  %120 = mul nsw i64 %118, %119
+  %121 = load i64, ptr %21, align 8
+  %122 = add nsw i64 %121, %120
+  store i64 %122, ptr %21, align 8
+  br label %123
+
+123:                                              ; preds = %110, %102
+  %124 = load ptr, ptr %10, align 8
+  %125 = getelementptr inbounds nuw %struct.Extents, ptr %124, i32 0, i32 1
+  %126 = load i32, ptr %23, align 4
+  %127 = sext i32 %126 to i64
+  %128 = getelementptr inbounds [8 x i64], ptr %125, i64 0, i64 %127
+  %129 = load i64, ptr %128, align 8
+  %130 = load i64, ptr %20, align 8
+  %131 = sdiv i64 %130, %129
+  store i64 %131, ptr %20, align 8
+  %132 = load ptr, ptr %9, align 8
+  %133 = getelementptr inbounds nuw %struct.Extents, ptr %132, i32 0, i32 1
+  %134 = load i32, ptr %23, align 4
+  %135 = sext i32 %134 to i64
+  %136 = getelementptr inbounds [8 x i64], ptr %133, i64 0, i64 %135
+  %137 = load i64, ptr %136, align 8
+  %138 = load i64, ptr %22, align 8
+  %139 = mul nsw i64 %138, %137
+  store i64 %139, ptr %22, align 8
+  br label %140
+
+140:                                              ; preds = %123
+  %141 = load i32, ptr %23, align 4
+  %142 = add nsw i32 %141, -1
+  store i32 %142, ptr %23, align 4
+  br label %98
+
+143:                                              ; preds = %98
+  %144 = load ptr, ptr %17, align 8
+  %145 = load ptr, ptr %7, align 8
+  %146 = getelementptr inbounds nuw %struct.Job, ptr %145, i32 0, i32 6
+  %147 = load i32, ptr %8, align 4
+  %148 = sext i32 %147 to i64
+  %149 = getelementptr inbounds [16 x ptr], ptr %146, i64 0, i64 %148
+  %150 = load ptr, ptr %149, align 8
+  %151 = load i64, ptr %18, align 8
+  %152 = load i64, ptr %14, align 8
+  %153 = mul nsw i64 %151, %152
+  %154 = load i64, ptr %21, align 8
+  %155 = add nsw i64 %153, %154
+  %156 = load i32, ptr %12, align 4
+  %157 = sext i32 %156 to i64
+  %158 = mul nsw i64 %155, %157
+  %159 = getelementptr inbounds i8, ptr %150, i64 %158
+  %160 = load i32, ptr %12, align 4
+  call void @copy_element(ptr noundef %144, ptr noundef %159, i32 noundef %160) #2
+  %161 = load i32, ptr %12, align 4
+  %162 = load ptr, ptr %17, align 8
+  %163 = sext i32 %161 to i64
+  %164 = getelementptr inbounds i8, ptr %162, i64 %163
+  store ptr %164, ptr %17, align 8
+  br label %165
+
+165:                                              ; preds = %143
+  %166 = load i64, ptr %19, align 8
+  %167 = add nsw i64 %166, 1
+  store i64 %167, ptr %19, align 8
+  br label %88
+
+168:                                              ; preds = %88
+  br label %169
+
+169:                                              ; preds = %168
+  %170 = load i64, ptr %18, align 8
+  %171 = add nsw i64 %170, 1
+  store i64 %171, ptr %18, align 8
+  br label %83
+
+172:                                              ; preds = %83
+  %173 = load i32, ptr %11, align 4
+  store i32 %173, ptr %24, align 4
+  br label %174
+
+174:                                              ; preds = %192, %172
+  %175 = load i32, ptr %24, align 4
+  %176 = load ptr, ptr %10, align 8
+  %177 = getelementptr inbounds nuw %struct.Extents, ptr %176, i32 0, i32 0
+  %178 = load i32, ptr %177, align 8
+  %179 = icmp slt i32 %175, %178
+  br i1 %179, label %180, label %195
+
+180:                                              ; preds = %174
+  %181 = load ptr, ptr %10, align 8
+  %182 = getelementptr inbounds nuw %struct.Extents, ptr %181, i32 0, i32 1
+  %183 = load i32, ptr %24, align 4
+  %184 = sext i32 %183 to i64
+  %185 = getelementptr inbounds [8 x i64], ptr %182, i64 0, i64 %184
+  %186 = load i64, ptr %185, align 8
+  %187 = load ptr, ptr %9, align 8
+  %188 = getelementptr inbounds nuw %struct.Extents, ptr %187, i32 0, i32 1
+  %189 = load i32, ptr %24, align 4
+  %190 = sext i32 %189 to i64
+  %191 = getelementptr inbounds [8 x i64], ptr %188, i64 0, i64 %190
+  store i64 %186, ptr %191, align 8
+  br label %192
+
+192:                                              ; preds = %180
+  %193 = load i32, ptr %24, align 4
+  %194 = add nsw i32 %193, 1
+  store i32 %194, ptr %24, align 4
+  br label %174
+
+195:                                              ; preds = %174
+  %196 = load ptr, ptr %7, align 8
+  %197 = getelementptr inbounds nuw %struct.Job, ptr %196, i32 0, i32 7
+  %198 = load i32, ptr %8, align 4
+  %199 = sext i32 %198 to i64
+  %200 = getelementptr inbounds [16 x ptr], ptr %197, i64 0, i64 %199
+  %201 = load ptr, ptr %200, align 8
+  %202 = load ptr, ptr %7, align 8
+  %203 = getelementptr inbounds nuw %struct.Job, ptr %202, i32 0, i32 6
+  %204 = load i32, ptr %8, align 4
+  %205 = sext i32 %204 to i64
+  %206 = getelementptr inbounds [16 x ptr], ptr %203, i64 0, i64 %205
+  store ptr %201, ptr %206, align 8
+  store ptr null, ptr %6, align 8
+  br label %207
+
+207:                                              ; preds = %195, %73
+  %208 = load ptr, ptr %6, align 8
+  ret ptr %208
+}
+
+; Function Attrs: nounwind uwtable
+define internal void @merge_axes(ptr noundef %0, i32 noundef %1, ptr noundef %2, ptr noundef %3, i32 noundef %4) #1 {
+  %6 = alloca ptr, align 8
+  %7 = alloca i32, align 4
+  %8 = alloca ptr, align 8
+  %9 = alloca ptr, align 8
+  %10 = alloca i32, align 4
+  %11 = alloca i32, align 4
+  %12 = alloca i64, align 8
+  %13 = alloca i64, align 8
+  %14 = alloca i32, align 4
+  %15 = alloca i32, align 4
+  %16 = alloca i32, align 4
+  store ptr %0, ptr %6, align 8
+  store i32 %1, ptr %7, align 4
+  store ptr %2, ptr %8, align 8
+  store ptr %3, ptr %9, align 8
+  store i32 %4, ptr %10, align 4
+  %17 = load ptr, ptr %6, align 8
+  %18 = getelementptr inbounds nuw %struct.Layout, ptr %17, i32 0, i32 2
+  store i64 0, ptr %18, align 8
+  store i32 0, ptr %11, align 4
+  br label %19
+
+19:                                               ; preds = %118, %5
+  %20 = load i32, ptr %11, align 4
+  %21 = load i32, ptr %10, align 4
+  %22 = icmp slt i32 %20, %21
+  br i1 %22, label %23, label %121
+
+23:                                               ; preds = %19
+  %24 = load ptr, ptr %9, align 8
+  %25 = getelementptr inbounds nuw %struct.Extents, ptr %24, i32 0, i32 1
+  %26 = load i32, ptr %11, align 4
+  %27 = sext i32 %26 to i64
+  %28 = getelementptr inbounds [8 x i64], ptr %25, i64 0, i64 %27
+  %29 = load i64, ptr %28, align 8
+  store i64 %29, ptr %12, align 8
+  %30 = load ptr, ptr %6, align 8
+  %31 = getelementptr inbounds nuw %struct.Layout, ptr %30, i32 0, i32 2
+  %32 = load i64, ptr %31, align 8
+  %33 = sub nsw i64 %32, 1
+  store i64 %33, ptr %13, align 8
+  %34 = load i64, ptr %12, align 8
+  %35 = icmp eq i64 %34, 1
+  br i1 %35, label %36, label %37
+
+36:                                               ; preds = %23
+  br label %118
+
+37:                                               ; preds = %23
+  %38 = load i64, ptr %13, align 8
+  %39 = icmp sge i64 %38, 0
+  %40 = zext i1 %39 to i32
+  store i32 %40, ptr %14, align 4
+  store i32 0, ptr %15, align 4
+  br label %41
+
+41:                                               ; preds = %70, %37
+  %42 = load i32, ptr %14, align 4
+  %43 = icmp ne i32 %42, 0
+  br i1 %43, label %44, label %48
+
+44:                                               ; preds = %41
+  %45 = load i32, ptr %15, align 4
+  %46 = load i32, ptr %7, align 4
+  %47 = icmp slt i32 %45, %46
+  br label %48
+
+48:                                               ; preds = %44, %41
+  %49 = phi i1 [ false, %41 ], [ %47, %44 ]
+  br i1 %49, label %50, label %73
+
+50:                                               ; preds = %48
+  %51 = load ptr, ptr %6, align 8
+  %52 = getelementptr inbounds nuw %struct.Layout, ptr %51, i32 0, i32 4
+  %53 = load i32, ptr %15, align 4
+  %54 = sext i32 %53 to i64
+  %55 = getelementptr inbounds [16 x %struct.anon.0], ptr %52, i64 0, i64 %54
+  %56 = getelementptr inbounds nuw %struct.anon.0, ptr %55, i32 0, i32 0
+  %57 = load i64, ptr %13, align 8
+  %58 = getelementptr inbounds [8 x i64], ptr %56, i64 0, i64 %57
+  %59 = load i64, ptr %58, align 8
+  %60 = load ptr, ptr %8, align 8
+  %61 = load i32, ptr %15, align 4
+  %62 = sext i32 %61 to i64
+  %63 = getelementptr inbounds %struct.Extents, ptr %60, i64 %62
+  %64 = load i32, ptr %11, align 4
+  %65 = call i64 @stride_along(ptr noundef %63, i32 noundef %64) #2
+  %66 = load i64, ptr %12, align 8
+  %67 = mul nsw i64 %65, %66
+  %68 = icmp eq i64 %59, %67
+  %69 = zext i1 %68 to i32
+  store i32 %69, ptr %14, align 4
+  br label %70
+
+70:                                               ; preds = %50
+  %71 = load i32, ptr %15, align 4
+  %72 = add nsw i32 %71, 1
+  store i32 %72, ptr %15, align 4
+  br label %41
+
+73:                                               ; preds = %48
+  %74 = load i32, ptr %14, align 4
+  %75 = icmp ne i32 %74, 0
+  br i1 %75, label %76, label %84
+
+76:                                               ; preds = %73
+  %77 = load i64, ptr %12, align 8
+  %78 = load ptr, ptr %6, align 8
+  %79 = getelementptr inbounds nuw %struct.Layout, ptr %78, i32 0, i32 3
+  %80 = load i64, ptr %13, align 8
+  %81 = getelementptr inbounds [8 x i64], ptr %79, i64 0, i64 %80
+  %82 = load i64, ptr %81, align 8
+  %83 = mul nsw i64 %82, %77
+  store i64 %83, ptr %81, align 8
+  br label %94
+
+84:                                               ; preds = %73
+  %85 = load ptr, ptr %6, align 8
+  %86 = getelementptr inbounds nuw %struct.Layout, ptr %85, i32 0, i32 2
+  %87 = load i64, ptr %86, align 8
+  %88 = add nsw i64 %87, 1
+  store i64 %88, ptr %86, align 8
+  store i64 %87, ptr %13, align 8
+  %89 = load i64, ptr %12, align 8
+  %90 = load ptr, ptr %6, align 8
+  %91 = getelementptr inbounds nuw %struct.Layout, ptr %90, i32 0, i32 3
+  %92 = load i64, ptr %13, align 8
+  %93 = getelementptr inbounds [8 x i64], ptr %91, i64 0, i64 %92
+  store i64 %89, ptr %93, align 8
+  br label %94
+
+94:                                               ; preds = %84, %76
+  store i32 0, ptr %16, align 4
+  br label %95
+
+95:                                               ; preds = %114, %94
+  %96 = load i32, ptr %16, align 4
+  %97 = load i32, ptr %7, align 4
+  %98 = icmp slt i32 %96, %97
+  br i1 %98, label %99, label %117
+
+99:                                               ; preds = %95
+  %100 = load ptr, ptr %8, align 8
+  %101 = load i32, ptr %16, align 4
+  %102 = sext i32 %101 to i64
+  %103 = getelementptr inbounds %struct.Extents, ptr %100, i64 %102
+  %104 = load i32, ptr %11, align 4
+  %105 = call i64 @stride_along(ptr noundef %103, i32 noundef %104) #2
+  %106 = load ptr, ptr %6, align 8
+  %107 = getelementptr inbounds nuw %struct.Layout, ptr %106, i32 0, i32 4
+  %108 = load i32, ptr %16, align 4
+  %109 = sext i32 %108 to i64
+  %110 = getelementptr inbounds [16 x %struct.anon.0], ptr %107, i64 0, i64 %109
+  %111 = getelementptr inbounds nuw %struct.anon.0, ptr %110, i32 0, i32 0
+  %112 = load i64, ptr %13, align 8
+  %113 = getelementptr inbounds [8 x i64], ptr %111, i64 0, i64 %112
+  store i64 %105, ptr %113, align 8
+  br label %114
+
+114:                                              ; preds = %99
+  %115 = load i32, ptr %16, align 4
+  %116 = add nsw i32 %115, 1
+  store i32 %116, ptr %16, align 4
+  br label %95
+
+117:                                              ; preds = %95
+  br label %118
+
+118:                                              ; preds = %117, %36
+  %119 = load i32, ptr %11, align 4
+  %120 = add nsw i32 %119, 1
+  store i32 %120, ptr %11, align 4
+  br label %19
+
+121:                                              ; preds = %19
+  ret void
+}
+
+; Function Attrs: nounwind uwtable
+define internal void @copy_element(ptr noundef %0, ptr noundef %1, i32 noundef %2) #1 {
+  %4 = alloca ptr, align 8
+  %5 = alloca ptr, align 8
+  %6 = alloca i32, align 4
+  store ptr %0, ptr %4, align 8
+  store ptr %1, ptr %5, align 8
+  store i32 %2, ptr %6, align 4
+  %7 = load i32, ptr %6, align 4
+  %8 = icmp eq i32 %7, 4
+  br i1 %8, label %9, label %13
+
+9:                                                ; preds = %3
+  %10 = load ptr, ptr %5, align 8
+  %11 = load i32, ptr %10, align 4
+  %12 = load ptr, ptr %4, align 8
+  store i32 %11, ptr %12, align 4
+  br label %33
+
+13:                                               ; preds = %3
+  %14 = load i32, ptr %6, align 4
+  %15 = icmp eq i32 %14, 8
+  br i1 %15, label %16, label %20
+
+16:                                               ; preds = %13
+  %17 = load ptr, ptr %5, align 8
+  %18 = load i64, ptr %17, align 8
+  %19 = load ptr, ptr %4, align 8
+  store i64 %18, ptr %19, align 8
+  br label %32
+
+20:                                               ; preds = %13
+  %21 = load i32, ptr %6, align 4
+  %22 = icmp eq i32 %21, 2
+  br i1 %22, label %23, label %27
+
+23:                                               ; preds = %20
+  %24 = load ptr, ptr %5, align 8
+  %25 = load i16, ptr %24, align 2
+  %26 = load ptr, ptr %4, align 8
+  store i16 %25, ptr %26, align 2
+  br label %31
+
+27:                                               ; preds = %20
+  %28 = load ptr, ptr %5, align 8
+  %29 = load i8, ptr %28, align 1
+  %30 = load ptr, ptr %4, align 8
+  store i8 %29, ptr %30, align 1
+  br label %31
+
+31:                                               ; preds = %27, %23
+  br label %32
+
+32:                                               ; preds = %31, %16
+  br label %33
+
+33:                                               ; preds = %32, %9
+  ret void
+}
+
+; Function Attrs: nounwind uwtable
+define internal i64 @stride_along(ptr noundef %0, i32 noundef %1) #1 {
+  %3 = alloca ptr, align 8
+  %4 = alloca i32, align 4
+  store ptr %0, ptr %3, align 8
+  store i32 %1, ptr %4, align 4
+  %5 = load ptr, ptr %3, align 8
+  %6 = getelementptr inbounds nuw %struct.Extents, ptr %5, i32 0, i32 1
+  %7 = load i32, ptr %4, align 4
+  %8 = sext i32 %7 to i64
+  %9 = getelementptr inbounds [8 x i64], ptr %6, i64 0, i64 %8
+  %10 = load i64, ptr %9, align 8
+  %11 = icmp eq i64 %10, 1
+  br i1 %11, label %12, label %13
+
+12:                                               ; preds = %2
+  br label %23
+
+13:                                               ; preds = %2
+  %14 = load ptr, ptr %3, align 8
+  %15 = getelementptr inbounds nuw %struct.Extents, ptr %14, i32 0, i32 1
+  %16 = getelementptr inbounds [8 x i64], ptr %15, i64 0, i64 0
+  %17 = load i32, ptr %4, align 4
+  %18 = add nsw i32 %17, 1
+  %19 = load ptr, ptr %3, align 8
+  %20 = getelementptr inbounds nuw %struct.Extents, ptr %19, i32 0, i32 0
+  %21 = load i32, ptr %20, align 8
+  %22 = call i64 @product(ptr noundef %16, i32 noundef %18, i32 noundef %21) #2
+  br label %23
+
+23:                                               ; preds = %13, %12
+  %24 = phi i64 [ 0, %12 ], [ %22, %13 ]
+  ret i64 %24
+}
+
+; Function Attrs: nounwind uwtable
+define internal void @cut(ptr noundef %0) #1 {
+  %2 = alloca ptr, align 8
+  %3 = alloca ptr, align 8
+  %4 = alloca i64, align 8
+  %5 = alloca i64, align 8
+  %6 = alloca i64, align 8
+  %7 = alloca i64, align 8
+  %8 = alloca i64, align 8
+  store ptr %0, ptr %2, align 8
+  %9 = load ptr, ptr %2, align 8
+  %10 = getelementptr inbounds nuw %struct.Job, ptr %9, i32 0, i32 3
+  store ptr %10, ptr %3, align 8
+  %11 = load ptr, ptr %3, align 8
+  %12 = getelementptr inbounds nuw %struct.Layout, ptr %11, i32 0, i32 0
+  %13 = load i64, ptr %12, align 8
+  %14 = load ptr, ptr %3, align 8
+  %15 = getelementptr inbounds nuw %struct.Layout, ptr %14, i32 0, i32 1
+  %16 = load i64, ptr %15, align 8
+  %17 = mul nsw i64 %13, %16
+  store i64 %17, ptr %4, align 8
+  %18 = load ptr, ptr %2, align 8
+  %19 = getelementptr inbounds nuw %struct.Job, ptr %18, i32 0, i32 1
+  %20 = load ptr, ptr %19, align 8
+  %21 = getelementptr inbounds nuw %struct.Descriptor, ptr %20, i32 0, i32 9
+  %22 = load i32, ptr %21, align 4
+  %23 = sdiv i32 131072, %22
+  %24 = add nsw i32 %23, 1
+  %25 = sext i32 %24 to i64
+  store i64 %25, ptr %5, align 8
+  %26 = load i64, ptr %4, align 8
+  %27 = load i64, ptr %5, align 8
+  %28 = sdiv i64 %26, %27
+  store i64 %28, ptr %6, align 8
+  %29 = load i64, ptr %6, align 8
+  %30 = icmp sgt i64 %29, 64
+  br i1 %30, label %31, label %32
+
+31:                                               ; preds = %1
+  store i64 64, ptr %6, align 8
+  br label %32
+
+32:                                               ; preds = %31, %1
+  %33 = load ptr, ptr %2, align 8
+  %34 = getelementptr inbounds nuw %struct.Job, ptr %33, i32 0, i32 10
+  store i64 0, ptr %34, align 8
+  %35 = load ptr, ptr %2, align 8
+  %36 = getelementptr inbounds nuw %struct.Job, ptr %35, i32 0, i32 8
+  store i64 1, ptr %36, align 8
+  %37 = load ptr, ptr %3, align 8
+  %38 = getelementptr inbounds nuw %struct.Layout, ptr %37, i32 0, i32 0
+  %39 = load i64, ptr %38, align 8
+  %40 = load ptr, ptr %2, align 8
+  %41 = getelementptr inbounds nuw %struct.Job, ptr %40, i32 0, i32 9
+  store i64 %39, ptr %41, align 8
+  %42 = load i64, ptr %6, align 8
+  %43 = icmp sle i64 %42, 1
+  br i1 %43, label %44, label %45
+
+44:                                               ; preds = %32
+  br label %127
+
+45:                                               ; preds = %32
+  %46 = load ptr, ptr %3, align 8
+  %47 = getelementptr inbounds nuw %struct.Layout, ptr %46, i32 0, i32 0
+  %48 = load i64, ptr %47, align 8
+  %49 = load i64, ptr %6, align 8
+  %50 = icmp sge i64 %48, %49
+  br i1 %50, label %58, label %51
+
+51:                                               ; preds = %45
+  %52 = load ptr, ptr %2, align 8
+  %53 = getelementptr inbounds nuw %struct.Job, ptr %52, i32 0, i32 1
+  %54 = load ptr, ptr %53, align 8
+  %55 = getelementptr inbounds nuw %struct.Descriptor, ptr %54, i32 0, i32 8
+  %56 = load i32, ptr %55, align 8
+  %57 = icmp ne i32 %56, 0
+  br i1 %57, label %58, label %83
+
+58:                                               ; preds = %51, %45
+  %59 = load ptr, ptr %3, align 8
+  %60 = getelementptr inbounds nuw %struct.Layout, ptr %59, i32 0, i32 0
+  %61 = load i64, ptr %60, align 8
+  %62 = load i64, ptr %6, align 8
+  %63 = add nsw i64 %61, %62
+  %64 = sub nsw i64 %63, 1
+  %65 = load i64, ptr %6, align 8
+  %66 = sdiv i64 %64, %65
+  %67 = load ptr, ptr %2, align 8
+  %68 = getelementptr inbounds nuw %struct.Job, ptr %67, i32 0, i32 9
+  store i64 %66, ptr %68, align 8
+  %69 = load ptr, ptr %3, align 8
+  %70 = getelementptr inbounds nuw %struct.Layout, ptr %69, i32 0, i32 0
+  %71 = load i64, ptr %70, align 8
+  %72 = load ptr, ptr %2, align 8
+  %73 = getelementptr inbounds nuw %struct.Job, ptr %72, i32 0, i32 9
+  %74 = load i64, ptr %73, align 8
+  %75 = add nsw i64 %71, %74
+  %76 = sub nsw i64 %75, 1
+  %77 = load ptr, ptr %2, align 8
+  %78 = getelementptr inbounds nuw %struct.Job, ptr %77, i32 0, i32 9
+  %79 = load i64, ptr %78, align 8
+  %80 = sdiv i64 %76, %79
+  %81 = load ptr, ptr %2, align 8
+  %82 = getelementptr inbounds nuw %struct.Job, ptr %81, i32 0, i32 8
+  store i64 %80, ptr %82, align 8
+  br label %127
+
+83:                                               ; preds = %51
+  %84 = load i64, ptr %6, align 8
+  %85 = load ptr, ptr %3, align 8
+  %86 = getelementptr inbounds nuw %struct.Layout, ptr %85, i32 0, i32 0
+  %87 = load i64, ptr %86, align 8
+  %88 = add nsw i64 %84, %87
+  %89 = sub nsw i64 %88, 1
+  %90 = load ptr, ptr %3, align 8
+  %91 = getelementptr inbounds nuw %struct.Layout, ptr %90, i32 0, i32 0
+  %92 = load i64, ptr %91, align 8
+  %93 = sdiv i64 %89, %92
+  store i64 %93, ptr %7, align 8
+  %94 = load ptr, ptr %3, align 8
+  %95 = getelementptr inbounds nuw %struct.Layout, ptr %94, i32 0, i32 1
+  %96 = load i64, ptr %95, align 8
+  %97 = load i64, ptr %7, align 8
+  %98 = add nsw i64 %96, %97
+  %99 = sub nsw i64 %98, 1
+  %100 = load i64, ptr %7, align 8
+  %101 = sdiv i64 %99, %100
+  store i64 %101, ptr %8, align 8
+  %102 = load i64, ptr %8, align 8
+  %103 = add nsw i64 %102, 64
+  %104 = sub nsw i64 %103, 1
+  %105 = sdiv i64 %104, 64
+  %106 = mul nsw i64 %105, 64
+  %107 = load ptr, ptr %2, align 8
+  %108 = getelementptr inbounds nuw %struct.Job, ptr %107, i32 0, i32 10
+  store i64 %106, ptr %108, align 8
+  %109 = load ptr, ptr %3, align 8
+  %110 = getelementptr inbounds nuw %struct.Layout, ptr %109, i32 0, i32 0
+  %111 = load i64, ptr %110, align 8
+  %112 = load ptr, ptr %3, align 8
+  %113 = getelementptr inbounds nuw %struct.Layout, ptr %112, i32 0, i32 1
+  %114 = load i64, ptr %113, align 8
+  %115 = load ptr, ptr %2, align 8
+  %116 = getelementptr inbounds nuw %struct.Job, ptr %115, i32 0, i32 10
+  %117 = load i64, ptr %116, align 8
+  %118 = add nsw i64 %114, %117
+  %119 = sub nsw i64 %118, 1
+  %120 = load ptr, ptr %2, align 8
+  %121 = getelementptr inbounds nuw %struct.Job, ptr %120, i32 0, i32 10
+  %122 = load i64, ptr %121, align 8
+  %123 = sdiv i64 %119, %122
+  %124 = mul nsw i64 %111, %123
+  %125 = load ptr, ptr %2, align 8
+  %126 = getelementptr inbounds nuw %struct.Job, ptr %125, i32 0, i32 8
+  store i64 %124, ptr %126, align 8
+  br label %127
+
+127:                                              ; preds = %83, %58, %44
+  ret void
+}
+
+; Function Attrs: nounwind uwtable
+define internal void @run_piece(ptr noundef %0, i64 noundef %1) #1 {
+  %3 = alloca ptr, align 8
+  %4 = alloca i64, align 8
+  %5 = alloca ptr, align 8
+  %6 = alloca ptr, align 8
+  %7 = alloca i64, align 8
+  %8 = alloca i64, align 8
+  %9 = alloca i64, align 8
+  %10 = alloca i64, align 8
+  %11 = alloca i64, align 8
+  %12 = alloca i64, align 8
+  store ptr %0, ptr %3, align 8
+  store i64 %1, ptr %4, align 8
+  %13 = load ptr, ptr %3, align 8
+  store ptr %13, ptr %5, align 8
+  %14 = load ptr, ptr %5, align 8
+  %15 = getelementptr inbounds nuw %struct.Job, ptr %14, i32 0, i32 3
+  store ptr %15, ptr %6, align 8
+  %16 = load ptr, ptr %5, align 8
+  %17 = getelementptr inbounds nuw %struct.Job, ptr %16, i32 0, i32 10
+  %18 = load i64, ptr %17, align 8
+  %19 = icmp ne i64 %18, 0
+  br i1 %19, label %20, label %66
+
+20:                                               ; preds = %2
+  %21 = load ptr, ptr %6, align 8
+  %22 = getelementptr inbounds nuw %struct.Layout, ptr %21, i32 0, i32 1
+  %23 = load i64, ptr %22, align 8
+  %24 = load ptr, ptr %5, align 8
+  %25 = getelementptr inbounds nuw %struct.Job, ptr %24, i32 0, i32 10
+  %26 = load i64, ptr %25, align 8
+  %27 = add nsw i64 %23, %26
+  %28 = sub nsw i64 %27, 1
+  %29 = load ptr, ptr %5, align 8
+  %30 = getelementptr inbounds nuw %struct.Job, ptr %29, i32 0, i32 10
+  %31 = load i64, ptr %30, align 8
+  %32 = sdiv i64 %28, %31
+  store i64 %32, ptr %7, align 8
+  %33 = load i64, ptr %4, align 8
+  %34 = load i64, ptr %7, align 8
+  %35 = sdiv i64 %33, %34
+  store i64 %35, ptr %8, align 8
+  %36 = load i64, ptr %4, align 8
+  %37 = load i64, ptr %7, align 8
+  %38 = srem i64 %36, %37
+  %39 = load ptr, ptr %5, align 8
+  %40 = getelementptr inbounds nuw %struct.Job, ptr %39, i32 0, i32 10
+  %41 = load i64, ptr %40, align 8
+  %42 = mul nsw i64 %38, %41
+  store i64 %42, ptr %9, align 8
+  %43 = load i64, ptr %9, align 8
+  %44 = load ptr, ptr %5, align 8
+  %45 = getelementptr inbounds nuw %struct.Job, ptr %44, i32 0, i32 10
+  %46 = load i64, ptr %45, align 8
+  %47 = add nsw i64 %43, %46
+  store i64 %47, ptr %10, align 8
+  %48 = load ptr, ptr %5, align 8
+  %49 = load i64, ptr %8, align 8
+  %50 = load i64, ptr %8, align 8
+  %51 = add nsw i64 %50, 1
+  %52 = load i64, ptr %9, align 8
+  %53 = load i64, ptr %10, align 8
+  %54 = load ptr, ptr %6, align 8
+  %55 = getelementptr inbounds nuw %struct.Layout, ptr %54, i32 0, i32 1
+  %56 = load i64, ptr %55, align 8
+  %57 = icmp slt i64 %53, %56
+  br i1 %57, label %58, label %60
+
+58:                                               ; preds = %20
+  %59 = load i64, ptr %10, align 8
+  br label %64
+
+60:                                               ; preds = %20
+  %61 = load ptr, ptr %6, align 8
+  %62 = getelementptr inbounds nuw %struct.Layout, ptr %61, i32 0, i32 1
+  %63 = load i64, ptr %62, align 8
+  br label %64
+
+64:                                               ; preds = %60, %58
+  %65 = phi i64 [ %59, %58 ], [ %63, %60 ]
+  call void @run_on(ptr noundef %48, i64 noundef %49, i64 noundef %51, i64 noundef %52, i64 noundef %65) #2
+  br label %95
+
+66:                                               ; preds = %2
+  %67 = load i64, ptr %4, align 8
+  %68 = load ptr, ptr %5, align 8
+  %69 = getelementptr inbounds nuw %struct.Job, ptr %68, i32 0, i32 9
+  %70 = load i64, ptr %69, align 8
+  %71 = mul nsw i64 %67, %70
+  store i64 %71, ptr %11, align 8
+  %72 = load i64, ptr %11, align 8
+  %73 = load ptr, ptr %5, align 8
+  %74 = getelementptr inbounds nuw %struct.Job, ptr %73, i32 0, i32 9
+  %75 = load i64, ptr %74, align 8
+  %76 = add nsw i64 %72, %75
+  store i64 %76, ptr %12, align 8
+  %77 = load ptr, ptr %5, align 8
+  %78 = load i64, ptr %11, align 8
+  %79 = load i64, ptr %12, align 8
+  %80 = load ptr, ptr %6, align 8
+  %81 = getelementptr inbounds nuw %struct.Layout, ptr %80, i32 0, i32 0
+  %82 = load i64, ptr %81, align 8
+  %83 = icmp slt i64 %79, %82
+  br i1 %83, label %84, label %86
+
+84:                                               ; preds = %66
+  %85 = load i64, ptr %12, align 8
+  br label %90
+
+86:                                               ; preds = %66
+  %87 = load ptr, ptr %6, align 8
+  %88 = getelementptr inbounds nuw %struct.Layout, ptr %87, i32 0, i32 0
+  %89 = load i64, ptr %88, align 8
+  br label %90
+
+90:                                               ; preds = %86, %84
+  %91 = phi i64 [ %85, %84 ], [ %89, %86 ]
+  %92 = load ptr, ptr %6, align 8
+  %93 = getelementptr inbounds nuw %struct.Layout, ptr %92, i32 0, i32 1
+  %94 = load i64, ptr %93, align 8
+  call void @run_on(ptr noundef %77, i64 noundef %78, i64 noundef %91, i64 noundef 0, i64 noundef %94) #2
+  br label %95
+
+95:                                               ; preds = %90, %64
+  ret void
+}
+
+; Function Attrs: nounwind uwtable
+define internal void @run_on(ptr noundef %0, i64 noundef %1, i64 noundef %2, i64 noundef %3, i64 noundef %4) #1 {
+  %6 = alloca ptr, align 8
+  %7 = alloca i64, align 8
+  %8 = alloca i64, align 8
+  %9 = alloca i64, align 8
+  %10 = alloca i64, align 8
+  %11 = alloca ptr, align 8
+  %12 = alloca ptr, align 8
+  %13 = alloca i64, align 8
+  %14 = alloca i64, align 8
+  %15 = alloca [16 x ptr], align 16
+  %16 = alloca [16 x ptr], align 16
+  %17 = alloca i32, align 4
+  %18 = alloca i64, align 8
+  %19 = alloca i64, align 8
+  %20 = alloca i64, align 8
+  %21 = alloca i32, align 4
+  %22 = alloca i64, align 8
+  %23 = alloca i64, align 8
+  %24 = alloca i64, align 8
+  %25 = alloca i32, align 4
+  %26 = alloca ptr, align 8
+  %27 = alloca i64, align 8
+  store ptr %0, ptr %6, align 8
+  store i64 %1, ptr %7, align 8
+  store i64 %2, ptr %8, align 8
+  store i64 %3, ptr %9, align 8
+  store i64 %4, ptr %10, align 8
+  %28 = load ptr, ptr %6, align 8
+  %29 = getelementptr inbounds nuw %struct.Job, ptr %28, i32 0, i32 1
+  %30 = load ptr, ptr %29, align 8
+  store ptr %30, ptr %11, align 8
+  %31 = load ptr, ptr %6, align 8
+  %32 = getelementptr inbounds nuw %struct.Job, ptr %31, i32 0, i32 3
+  store ptr %32, ptr %12, align 8
+  %33 = load ptr, ptr %12, align 8
+  %34 = getelementptr inbounds nuw %struct.Layout, ptr %33, i32 0, i32 2
+  %35 = load i64, ptr %34, align 8
+  %36 = sub nsw i64 %35, 1
+  store i64 %36, ptr %13, align 8
+  %37 = load i64, ptr %13, align 8
+  %38 = icmp sge i64 %37, 0
+  br i1 %38, label %39, label %45
+
+39:                                               ; preds = %5
+  %40 = load ptr, ptr %12, align 8
+  %41 = getelementptr inbounds nuw %struct.Layout, ptr %40, i32 0, i32 3
+  %42 = load i64, ptr %13, align 8
+  %43 = getelementptr inbounds [8 x i64], ptr %41, i64 0, i64 %42
+  %44 = load i64, ptr %43, align 8
+  br label %46
+
+45:                                               ; preds = %5
+  br label %46
+
+46:                                               ; preds = %45, %39
+  %47 = phi i64 [ %44, %39 ], [ 1, %45 ]
+  store i64 %47, ptr %14, align 8
+  %48 = load i64, ptr %9, align 8
+  %49 = icmp eq i64 %48, 0
+  br i1 %49, label %50, label %56
+
+50:                                               ; preds = %46
+  %51 = load i64, ptr %10, align 8
+  %52 = load ptr, ptr %12, align 8
+  %53 = getelementptr inbounds nuw %struct.Layout, ptr %52, i32 0, i32 1
+  %54 = load i64, ptr %53, align 8
+  %55 = icmp eq i64 %51, %54
+  br label %56
+
+56:                                               ; preds = %50, %46
+  %57 = phi i1 [ false, %46 ], [ %55, %50 ]
+  %58 = zext i1 %57 to i32
+  store i32 %58, ptr %17, align 4
+  br label %59
+
+59:                                               ; preds = %227, %56
+  %60 = load i64, ptr %7, align 8
+  %61 = load i64, ptr %8, align 8
+  %62 = icmp slt i64 %60, %61
+  br i1 %62, label %63, label %246
+
+63:                                               ; preds = %59
+  %64 = load i64, ptr %7, align 8
+  %65 = load i64, ptr %14, align 8
+  %66 = sdiv i64 %64, %65
+  store i64 %66, ptr %18, align 8
+  %67 = load i64, ptr %7, align 8
+  %68 = load i64, ptr %14, align 8
+  %69 = srem i64 %67, %68
+  store i64 %69, ptr %19, align 8
+  %70 = load i64, ptr %14, align 8
+  %71 = load i64, ptr %19, align 8
+  %72 = sub nsw i64 %70, %71
+  store i64 %72, ptr %20, align 8
+  %73 = load i64, ptr %20, align 8
+  %74 = load i64, ptr %8, align 8
+  %75 = load i64, ptr %7, align 8
+  %76 = sub nsw i64 %74, %75
+  %77 = icmp sgt i64 %73, %76
+  br i1 %77, label %78, label %82
+
+78:                                               ; preds = %63
+  %79 = load i64, ptr %8, align 8
+  %80 = load i64, ptr %7, align 8
+  %81 = sub nsw i64 %79, %80
+  store i64 %81, ptr %20, align 8
+  br label %82
+
+82:                                               ; preds = %78, %63
+  %83 = load i32, ptr %17, align 4
+  %84 = icmp ne i32 %83, 0
+  br i1 %84, label %86, label %85
+
+85:                                               ; preds = %82
+  store i64 1, ptr %20, align 8
+  br label %86
+
+86:                                               ; preds = %85, %82
+  store i32 0, ptr %21, align 4
+  br label %87
+
+87:                                               ; preds = %168, %86
+  %88 = load i32, ptr %21, align 4
+  %89 = load ptr, ptr %11, align 8
+  %90 = getelementptr inbounds nuw %struct.Descriptor, ptr %89, i32 0, i32 6
+  %91 = load i32, ptr %90, align 8
+  %92 = icmp slt i32 %88, %91
+  br i1 %92, label %93, label %171
+
+93:                                               ; preds = %87
+  %94 = load i64, ptr %19, align 8
+  %95 = load ptr, ptr %6, align 8
+  %96 = getelementptr inbounds nuw %struct.Job, ptr %95, i32 0, i32 5
+  %97 = load i32, ptr %21, align 4
+  %98 = sext i32 %97 to i64
+  %99 = getelementptr inbounds [16 x i64], ptr %96, i64 0, i64 %98
+  %100 = load i64, ptr %99, align 8
+  %101 = mul nsw i64 %94, %100
+  %102 = load i64, ptr %9, align 8
+  %103 = load ptr, ptr %6, align 8
+  %104 = getelementptr inbounds nuw %struct.Job, ptr %103, i32 0, i32 4
+  %105 = load i32, ptr %21, align 4
+  %106 = sext i32 %105 to i64
+  %107 = getelementptr inbounds [16 x i64], ptr %104, i64 0, i64 %106
+  %108 = load i64, ptr %107, align 8
+  %109 = mul nsw i64 %102, %108
+  %110 = add nsw i64 %101, %109
+  store i64 %110, ptr %22, align 8
+  %111 = load i64, ptr %18, align 8
+  store i64 %111, ptr %23, align 8
+  %112 = load i64, ptr %13, align 8
+  %113 = sub nsw i64 %112, 1
+  store i64 %113, ptr %24, align 8
+  br label %114
+
+114:                                              ; preds = %144, %93
+  %115 = load i64, ptr %24, align 8
+  %116 = icmp sge i64 %115, 0
+  br i1 %116, label %117, label %147
+
+117:                                              ; preds = %114
+  %118 = load i64, ptr %23, align 8
+  %119 = load ptr, ptr %12, align 8
+  %120 = getelementptr inbounds nuw %struct.Layout, ptr %119, i32 0, i32 3
+  %121 = load i64, ptr %24, align 8
+  %122 = getelementptr inbounds [8 x i64], ptr %120, i64 0, i64 %121
+  %123 = load i64, ptr %122, align 8
+  %124 = srem i64 %118, %123
+  %125 = load ptr, ptr %12, align 8
+  %126 = getelementptr inbounds nuw %struct.Layout, ptr %125, i32 0, i32 4
+  %127 = load i32, ptr %21, align 4
+  %128 = sext i32 %127 to i64
+  %129 = getelementptr inbounds [16 x %struct.anon.0], ptr %126, i64 0, i64 %128
+  %130 = getelementptr inbounds nuw %struct.anon.0, ptr %129, i32 0, i32 0
+  %131 = load i64, ptr %24, align 8
+  %132 = getelementptr inbounds [8 x i64], ptr %130, i64 0, i64 %131
+  %133 = load i64, ptr %132, align 8
+  %134 = mul nsw i64 %124, %133
+  %135 = load i64, ptr %22, align 8
+  %136 = add nsw i64 %135, %134
+  store i64 %136, ptr %22, align 8
+  %137 = load ptr, ptr %12, align 8
+  %138 = getelementptr inbounds nuw %struct.Layout, ptr %137, i32 0, i32 3
+  %139 = load i64, ptr %24, align 8
+  %140 = getelementptr inbounds [8 x i64], ptr %138, i64 0, i64 %139
+  %141 = load i64, ptr %140, align 8
+  %142 = load i64, ptr %23, align 8
+  %143 = sdiv i64 %142, %141
+  store i64 %143, ptr %23, align 8
+  br label %144
+
+144:                                              ; preds = %117
+  %145 = load i64, ptr %24, align 8
+  %146 = add nsw i64 %145, -1
+  store i64 %146, ptr %24, align 8
+  br label %114
+
+147:                                              ; preds = %114
+  %148 = load ptr, ptr %6, align 8
+  %149 = getelementptr inbounds nuw %struct.Job, ptr %148, i32 0, i32 6
+  %150 = load i32, ptr %21, align 4
+  %151 = sext i32 %150 to i64
+  %152 = getelementptr inbounds [16 x ptr], ptr %149, i64 0, i64 %151
+  %153 = load ptr, ptr %152, align 8
+  %154 = load i64, ptr %22, align 8
+  %155 = load ptr, ptr %11, align 8
+  %156 = getelementptr inbounds nuw %struct.Descriptor, ptr %155, i32 0, i32 10
+  %157 = load i32, ptr %21, align 4
+  %158 = sext i32 %157 to i64
+  %159 = getelementptr inbounds [16 x %struct.Tensor], ptr %156, i64 0, i64 %158
+  %160 = getelementptr inbounds nuw %struct.Tensor, ptr %159, i32 0, i32 1
+  %161 = load i32, ptr %160, align 4
+  %162 = sext i32 %161 to i64
+  %163 = mul nsw i64 %154, %162
+  %164 = getelementptr inbounds i8, ptr %153, i64 %163
+  %165 = load i32, ptr %21, align 4
+  %166 = sext i32 %165 to i64
+  %167 = getelementptr inbounds [16 x ptr], ptr %15, i64 0, i64 %166
+  store ptr %164, ptr %167, align 8
+  br label %168
+
+168:                                              ; preds = %147
+  %169 = load i32, ptr %21, align 4
+  %170 = add nsw i32 %169, 1
+  store i32 %170, ptr %21, align 4
+  br label %87
+
+171:                                              ; preds = %87
+  store i32 0, ptr %25, align 4
+  br label %172
+
+172:                                              ; preds = %224, %171
+  %173 = load i32, ptr %25, align 4
+  %174 = load ptr, ptr %11, align 8
+  %175 = getelementptr inbounds nuw %struct.Descriptor, ptr %174, i32 0, i32 7
+  %176 = load i32, ptr %175, align 4
+  %177 = icmp slt i32 %173, %176
+  br i1 %177, label %178, label %227
+
+178:                                              ; preds = %172
+  %179 = load ptr, ptr %11, align 8
+  %180 = getelementptr inbounds nuw %struct.Descriptor, ptr %179, i32 0, i32 10
+  %181 = load ptr, ptr %11, align 8
+  %182 = getelementptr inbounds nuw %struct.Descriptor, ptr %181, i32 0, i32 6
+  %183 = load i32, ptr %182, align 8
+  %184 = load i32, ptr %25, align 4
+  %185 = add nsw i32 %183, %184
+  %186 = sext i32 %185 to i64
+  %187 = getelementptr inbounds [16 x %struct.Tensor], ptr %180, i64 0, i64 %186
+  store ptr %187, ptr %26, align 8
+  %188 = load ptr, ptr %26, align 8
+  %189 = getelementptr inbounds nuw %struct.Tensor, ptr %188, i32 0, i32 2
+  %190 = load i32, ptr %189, align 4
+  %191 = icmp ne i32 %190, 0
+  br i1 %191, label %192, label %194
+
+192:                                              ; preds = %178
+  %193 = load i64, ptr %7, align 8
+  br label %202
+
+194:                                              ; preds = %178
+  %195 = load i64, ptr %7, align 8
+  %196 = load ptr, ptr %12, align 8
+  %197 = getelementptr inbounds nuw %struct.Layout, ptr %196, i32 0, i32 1
+  %198 = load i64, ptr %197, align 8
+  %199 = mul nsw i64 %195, %198
+  %200 = load i64, ptr %9, align 8
+  %201 = add nsw i64 %199, %200
+  br label %202
+
+202:                                              ; preds = %194, %192
+  %203 = phi i64 [ %193, %192 ], [ %201, %194 ]
+  store i64 %203, ptr %27, align 8
+  %204 = load ptr, ptr %6, align 8
+  %205 = getelementptr inbounds nuw %struct.Job, ptr %204, i32 0, i32 6
+  %206 = load ptr, ptr %11, align 8
+  %207 = getelementptr inbounds nuw %struct.Descriptor, ptr %206, i32 0, i32 6
+  %208 = load i32, ptr %207, align 8
+  %209 = load i32, ptr %25, align 4
+  %210 = add nsw i32 %208, %209
+  %211 = sext i32 %210 to i64
+  %212 = getelementptr inbounds [16 x ptr], ptr %205, i64 0, i64 %211
+  %213 = load ptr, ptr %212, align 8
+  %214 = load i64, ptr %27, align 8
+  %215 = load ptr, ptr %26, align 8
+  %216 = getelementptr inbounds nuw %struct.Tensor, ptr %215, i32 0, i32 1
+  %217 = load i32, ptr %216, align 4
+  %218 = sext i32 %217 to i64
+  %219 = mul nsw i64 %214, %218
+  %220 = getelementptr inbounds i8, ptr %213, i64 %219
+  %221 = load i32, ptr %25, align 4
+  %222 = sext i32 %221 to i64
+  %223 = getelementptr inbounds [16 x ptr], ptr %16, i64 0, i64 %222
+  store ptr %220, ptr %223, align 8
+  br label %224
+
+224:                                              ; preds = %202
+  %225 = load i32, ptr %25, align 4
+  %226 = add nsw i32 %225, 1
+  store i32 %226, ptr %25, align 4
+  br label %172
+
+227:                                              ; preds = %172
+  %228 = load ptr, ptr %6, align 8
+  %229 = getelementptr inbounds nuw %struct.Job, ptr %228, i32 0, i32 2
+  %230 = load ptr, ptr %229, align 8
+  %231 = getelementptr inbounds [16 x ptr], ptr %15, i64 0, i64 0
+  %232 = getelementptr inbounds [16 x ptr], ptr %16, i64 0, i64 0
+  %233 = load ptr, ptr %6, align 8
+  %234 = getelementptr inbounds nuw %struct.Job, ptr %233, i32 0, i32 5
+  %235 = getelementptr inbounds [16 x i64], ptr %234, i64 0, i64 0
+  %236 = load ptr, ptr %6, align 8
+  %237 = getelementptr inbounds nuw %struct.Job, ptr %236, i32 0, i32 4
+  %238 = getelementptr inbounds [16 x i64], ptr %237, i64 0, i64 0
+  %239 = load i64, ptr %20, align 8
+  %240 = load i64, ptr %10, align 8
+  %241 = load i64, ptr %9, align 8
+  %242 = sub nsw i64 %240, %241
+  call void %230(ptr noundef %231, ptr noundef %232, ptr noundef %235, ptr noundef %238, i64 noundef %239, i64 noundef %242) #2
+  %243 = load i64, ptr %20, align 8
+  %244 = load i64, ptr %7, align 8
+  %245 = add nsw i64 %244, %243
+  store i64 %245, ptr %7, align 8
+  br label %59
+
+246:                                              ; preds = %59
+  ret void
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @driver_function(ptr noundef %0) #1 {
+  %2 = alloca ptr, align 8
+  %3 = alloca ptr, align 8
+  store ptr %0, ptr %2, align 8
+  %4 = load volatile ptr, ptr @find_library, align 8
+  %5 = icmp ne ptr %4, null
+  br i1 %5, label %6, label %12
+
+6:                                                ; preds = %1
+  %7 = load volatile ptr, ptr @find_function, align 8
+  %8 = icmp ne ptr %7, null
+  br i1 %8, label %9, label %12
+
+9:                                                ; preds = %6
+  %10 = load volatile ptr, ptr @find_library, align 8
+  %11 = call ptr %10(ptr noundef @.str.19, i32 noundef 2) #2
+  br label %13
+
+12:                                               ; preds = %6, %1
+  br label %13
+
+13:                                               ; preds = %12, %9
+  %14 = phi ptr [ %11, %9 ], [ null, %12 ]
+  store ptr %14, ptr %3, align 8
+  %15 = load ptr, ptr %3, align 8
+  %16 = icmp ne ptr %15, null
+  br i1 %16, label %17, label %22
+
+17:                                               ; preds = %13
+  %18 = load volatile ptr, ptr @find_function, align 8
+  %19 = load ptr, ptr %3, align 8
+  %20 = load ptr, ptr %2, align 8
+  %21 = call ptr %18(ptr noundef %19, ptr noundef %20) #2
+  br label %23
+
+22:                                               ; preds = %13
+  br label %23
+
+23:                                               ; preds = %22, %17
+  %24 = phi ptr [ %21, %17 ], [ null, %22 ]
+  ret ptr %24
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @launch(ptr noundef %0, ptr noundef %1, ptr noundef %2) #1 {
+  %4 = alloca ptr, align 8
+  %5 = alloca ptr, align 8
+  %6 = alloca ptr, align 8
+  %7 = alloca ptr, align 8
+  %8 = alloca ptr, align 8
+  %9 = alloca ptr, align 8
+  %10 = alloca ptr, align 8
+  %11 = alloca ptr, align 8
+  %12 = alloca [17 x ptr], align 16
+  %13 = alloca i32, align 4
+  %14 = alloca ptr, align 8
+  %15 = alloca ptr, align 8
+  %16 = alloca ptr, align 8
+  %17 = alloca i64, align 8
+  %18 = alloca i64, align 8
+  %19 = alloca i32, align 4
+  store ptr %0, ptr %5, align 8
+  store ptr %1, ptr %6, align 8
+  store ptr %2, ptr %7, align 8
+  %20 = load ptr, ptr %5, align 8
+  %21 = getelementptr inbounds nuw %struct.Kernel, ptr %20, i32 0, i32 0
+  %22 = load ptr, ptr %21, align 8
+  store ptr %22, ptr %8, align 8
+  %23 = load ptr, ptr %6, align 8
+  %24 = getelementptr inbounds nuw %struct.Job, ptr %23, i32 0, i32 3
+  store ptr %24, ptr %9, align 8
+  store ptr null, ptr %10, align 8
+  store ptr null, ptr %11, align 8
+  store i32 0, ptr %13, align 4
+  %25 = call ptr @driver_function(ptr noundef @.str.20) #2
+  store ptr %25, ptr %14, align 8
+  %26 = load ptr, ptr %14, align 8
+  %27 = icmp ne ptr %26, null
+  br i1 %27, label %31, label %28
+
+28:                                               ; preds = %3
+  %29 = load ptr, ptr %5, align 8
+  %30 = call ptr @no_driver(ptr noundef %29) #2
+  store ptr %30, ptr %4, align 8
+  br label %121
+
+31:                                               ; preds = %3
+  br label %32
+
+32:                                               ; preds = %31
+  %33 = load ptr, ptr %5, align 8
+  %34 = call ptr @loaded_function(ptr noundef %33, ptr noundef %11) #2
+  store ptr %34, ptr %15, align 8
+  %35 = load ptr, ptr %15, align 8
+  %36 = icmp ne ptr %35, null
+  br i1 %36, label %37, label %39
+
+37:                                               ; preds = %32
+  %38 = load ptr, ptr %15, align 8
+  store ptr %38, ptr %4, align 8
+  br label %121
+
+39:                                               ; preds = %32
+  br label %40
+
+40:                                               ; preds = %39
+  br label %41
+
+41:                                               ; preds = %40
+  %42 = load ptr, ptr %5, align 8
+  %43 = getelementptr inbounds nuw %struct.Kernel, ptr %42, i32 0, i32 1
+  %44 = load ptr, ptr %43, align 8
+  %45 = getelementptr inbounds nuw %struct.Api, ptr %44, i32 0, i32 0
+  %46 = getelementptr inbounds [512 x ptr], ptr %45, i64 0, i64 193
+  %47 = load ptr, ptr %46, align 8
+  %48 = load ptr, ptr %7, align 8
+  %49 = call ptr %47(ptr noundef %48, ptr noundef %10) #2
+  store ptr %49, ptr %16, align 8
+  %50 = load ptr, ptr %16, align 8
+  %51 = icmp ne ptr %50, null
+  br i1 %51, label %52, label %54
+
+52:                                               ; preds = %41
+  %53 = load ptr, ptr %16, align 8
+  store ptr %53, ptr %4, align 8
+  br label %121
+
+54:                                               ; preds = %41
+  br label %55
+
+55:                                               ; preds = %54
+  br label %56
+
+56:                                               ; preds = %66, %55
+  %57 = load i32, ptr %13, align 4
+  %58 = load ptr, ptr %8, align 8
+  %59 = getelementptr inbounds nuw %struct.Descriptor, ptr %58, i32 0, i32 6
+  %60 = load i32, ptr %59, align 8
+  %61 = load ptr, ptr %8, align 8
+  %62 = getelementptr inbounds nuw %struct.Descriptor, ptr %61, i32 0, i32 7
+  %63 = load i32, ptr %62, align 4
+  %64 = add nsw i32 %60, %63
+  %65 = icmp slt i32 %57, %64
+  br i1 %65, label %66, label %77
+
+66:                                               ; preds = %56
+  %67 = load ptr, ptr %6, align 8
+  %68 = getelementptr inbounds nuw %struct.Job, ptr %67, i32 0, i32 6
+  %69 = load i32, ptr %13, align 4
+  %70 = sext i32 %69 to i64
+  %71 = getelementptr inbounds [16 x ptr], ptr %68, i64 0, i64 %70
+  %72 = load i32, ptr %13, align 4
+  %73 = sext i32 %72 to i64
+  %74 = getelementptr inbounds [17 x ptr], ptr %12, i64 0, i64 %73
+  store ptr %71, ptr %74, align 8
+  %75 = load i32, ptr %13, align 4
+  %76 = add nsw i32 %75, 1
+  store i32 %76, ptr %13, align 4
+  br label %56
+
+77:                                               ; preds = %56
+  %78 = load ptr, ptr %9, align 8
+  %79 = load i32, ptr %13, align 4
+  %80 = sext i32 %79 to i64
+  %81 = getelementptr inbounds [17 x ptr], ptr %12, i64 0, i64 %80
+  store ptr %78, ptr %81, align 8
+  %82 = load ptr, ptr %9, align 8
+  %83 = getelementptr inbounds nuw %struct.Layout, ptr %82, i32 0, i32 0
+  %84 = load i64, ptr %83, align 8
+  %85 = load ptr, ptr %8, align 8
+  %86 = getelementptr inbounds nuw %struct.Descriptor, ptr %85, i32 0, i32 8
+  %87 = load i32, ptr %86, align 8
+  %88 = icmp ne i32 %87, 0
+  br i1 %88, label %89, label %90
+
+89:                                               ; preds = %77
+  br label %94
+
+90:                                               ; preds = %77
+  %91 = load ptr, ptr %9, align 8
+  %92 = getelementptr inbounds nuw %struct.Layout, ptr %91, i32 0, i32 1
+  %93 = load i64, ptr %92, align 8
+  br label %94
+
+94:                                               ; preds = %90, %89
+  %95 = phi i64 [ 32, %89 ], [ %93, %90 ]
+  %96 = mul nsw i64 %84, %95
+  store i64 %96, ptr %17, align 8
+  %97 = load i64, ptr %17, align 8
+  %98 = add nsw i64 %97, 256
+  %99 = sub nsw i64 %98, 1
+  %100 = sdiv i64 %99, 256
+  store i64 %100, ptr %18, align 8
+  %101 = load i64, ptr %18, align 8
+  %102 = icmp sgt i64 %101, 65535
+  br i1 %102, label %103, label %104
+
+103:                                              ; preds = %94
+  store i64 65535, ptr %18, align 8
+  br label %104
+
+104:                                              ; preds = %103, %94
+  %105 = load ptr, ptr %14, align 8
+  %106 = load ptr, ptr %11, align 8
+  %107 = load i64, ptr %18, align 8
+  %108 = trunc i64 %107 to i32
+  %109 = load ptr, ptr %10, align 8
+  %110 = getelementptr inbounds [17 x ptr], ptr %12, i64 0, i64 0
+  %111 = call i32 %105(ptr noundef %106, i32 noundef %108, i32 noundef 1, i32 noundef 1, i32 noundef 256, i32 noundef 1, i32 noundef 1, i32 noundef 0, ptr noundef %109, ptr noundef %110, ptr noundef null) #2
+  store i32 %111, ptr %19, align 4
+  %112 = load i32, ptr %19, align 4
+  %113 = icmp ne i32 %112, 0
+  br i1 %113, label %114, label %118
+
+114:                                              ; preds = %104
+  %115 = load ptr, ptr %5, align 8
+  %116 = load i32, ptr %19, align 4
+  %117 = call ptr @complain_of_driver(ptr noundef %115, ptr noundef @.str.20, i32 noundef %116) #2
+  br label %119
+
+118:                                              ; preds = %104
+  br label %119
+
+119:                                              ; preds = %118, %114
+  %120 = phi ptr [ %117, %114 ], [ null, %118 ]
+  store ptr %120, ptr %4, align 8
+  br label %121
+
+121:                                              ; preds = %119, %52, %37, %28
+  %122 = load ptr, ptr %4, align 8
+  ret ptr %122
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @no_driver(ptr noundef %0) #1 {
+  %2 = alloca ptr, align 8
+  store ptr %0, ptr %2, align 8
+  %3 = load ptr, ptr %2, align 8
+  %4 = getelementptr inbounds nuw %struct.Kernel, ptr %3, i32 0, i32 1
+  %5 = load ptr, ptr %4, align 8
+  %6 = load ptr, ptr %2, align 8
+  %7 = getelementptr inbounds nuw %struct.Kernel, ptr %6, i32 0, i32 0
+  %8 = load ptr, ptr %7, align 8
+  %9 = call ptr @complain(ptr noundef %5, ptr noundef %8, i32 noundef 6, ptr noundef @.str.21) #2
+  ret ptr %9
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @loaded_function(ptr noundef %0, ptr noundef %1) #1 {
+  %3 = alloca ptr, align 8
+  %4 = alloca ptr, align 8
+  %5 = alloca i32, align 4
+  %6 = alloca i32, align 4
+  %7 = alloca ptr, align 8
+  %8 = alloca i32, align 4
+  store ptr %0, ptr %3, align 8
+  store ptr %1, ptr %4, align 8
+  br label %9
+
+9:                                                ; preds = %16, %2
+  %10 = load ptr, ptr %3, align 8
+  %11 = getelementptr inbounds nuw %struct.Kernel, ptr %10, i32 0, i32 6
+  store i32 1, ptr %5, align 4
+  %12 = load i32, ptr %5, align 4
+  %13 = atomicrmw xchg ptr %11, i32 %12 acquire, align 4
+  store i32 %13, ptr %6, align 4
+  %14 = load i32, ptr %6, align 4
+  %15 = icmp ne i32 %14, 0
+  br i1 %15, label %16, label %17
+
+16:                                               ; preds = %9
+  br label %9
+
+17:                                               ; preds = %9
+  %18 = load ptr, ptr %3, align 8
+  %19 = load ptr, ptr %4, align 8
+  %20 = call ptr @load_in_context(ptr noundef %18, ptr noundef %19) #2
+  store ptr %20, ptr %7, align 8
+  %21 = load ptr, ptr %3, align 8
+  %22 = getelementptr inbounds nuw %struct.Kernel, ptr %21, i32 0, i32 6
+  store i32 0, ptr %8, align 4
+  %23 = load i32, ptr %8, align 4
+  store atomic i32 %23, ptr %22 release, align 4
+  %24 = load ptr, ptr %7, align 8
+  ret ptr %24
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @complain_of_driver(ptr noundef %0, ptr noundef %1, i32 noundef %2) #1 {
+  %4 = alloca ptr, align 8
+  %5 = alloca ptr, align 8
+  %6 = alloca i32, align 4
+  %7 = alloca %struct.Message, align 4
+  store ptr %0, ptr %4, align 8
+  store ptr %1, ptr %5, align 8
+  store i32 %2, ptr %6, align 4
+  %8 = load ptr, ptr %4, align 8
+  %9 = getelementptr inbounds nuw %struct.Kernel, ptr %8, i32 0, i32 0
+  %10 = load ptr, ptr %9, align 8
+  call void @say_operator(ptr noundef %7, ptr noundef %10) #2
+  %11 = load ptr, ptr %5, align 8
+  call void @say(ptr noundef %7, ptr noundef %11) #2
+  call void @say(ptr noundef %7, ptr noundef @.str.26) #2
+  %12 = load i32, ptr %6, align 4
+  %13 = sext i32 %12 to i64
+  call void @say_number(ptr noundef %7, i64 noundef %13) #2
+  %14 = load ptr, ptr %4, align 8
+  %15 = getelementptr inbounds nuw %struct.Kernel, ptr %14, i32 0, i32 1
+  %16 = load ptr, ptr %15, align 8
+  %17 = getelementptr inbounds nuw %struct.Message, ptr %7, i32 0, i32 1
+  %18 = getelementptr inbounds [400 x i8], ptr %17, i64 0, i64 0
+  %19 = call ptr @create_status(ptr noundef %16, i32 noundef 6, ptr noundef %18) #2
+  ret ptr %19
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @load_in_context(ptr noundef %0, ptr noundef %1) #1 {
+  %3 = alloca ptr, align 8
+  %4 = alloca ptr, align 8
+  %5 = alloca ptr, align 8
+  %6 = alloca ptr, align 8
+  %7 = alloca ptr, align 8
+  %8 = alloca ptr, align 8
+  %9 = alloca ptr, align 8
+  %10 = alloca ptr, align 8
+  %11 = alloca i32, align 4
+  %12 = alloca i32, align 4
+  store ptr %0, ptr %4, align 8
+  store ptr %1, ptr %5, align 8
+  %13 = call ptr @driver_function(ptr noundef @.str.22) #2
+  store ptr %13, ptr %6, align 8
+  %14 = call ptr @driver_function(ptr noundef @.str.23) #2
+  store ptr %14, ptr %7, align 8
+  %15 = call ptr @driver_function(ptr noundef @.str.24) #2
+  store ptr %15, ptr %8, align 8
+  %16 = load ptr, ptr %6, align 8
+  %17 = icmp ne ptr %16, null
+  br i1 %17, label %18, label %24
+
+18:                                               ; preds = %2
+  %19 = load ptr, ptr %7, align 8
+  %20 = icmp ne ptr %19, null
+  br i1 %20, label %21, label %24
+
+21:                                               ; preds = %18
+  %22 = load ptr, ptr %8, align 8
+  %23 = icmp ne ptr %22, null
+  br i1 %23, label %27, label %24
+
+24:                                               ; preds = %21, %18, %2
+  %25 = load ptr, ptr %4, align 8
+  %26 = call ptr @no_driver(ptr noundef %25) #2
+  store ptr %26, ptr %3, align 8
+  br label %145
+
+27:                                               ; preds = %21
+  store ptr null, ptr %9, align 8
+  store ptr null, ptr %10, align 8
+  %28 = load ptr, ptr %6, align 8
+  %29 = call i32 %28(ptr noundef %9) #2
+  store i32 %29, ptr %11, align 4
+  %30 = load i32, ptr %11, align 4
+  %31 = icmp ne i32 %30, 0
+  br i1 %31, label %35, label %32
+
+32:                                               ; preds = %27
+  %33 = load ptr, ptr %9, align 8
+  %34 = icmp ne ptr %33, null
+  br i1 %34, label %39, label %35
+
+35:                                               ; preds = %32, %27
+  %36 = load ptr, ptr %4, align 8
+  %37 = load i32, ptr %11, align 4
+  %38 = call ptr @complain_of_driver(ptr noundef %36, ptr noundef @.str.22, i32 noundef %37) #2
+  store ptr %38, ptr %3, align 8
+  br label %145
+
+39:                                               ; preds = %32
+  store i32 0, ptr %12, align 4
+  br label %40
+
+40:                                               ; preds = %66, %39
+  %41 = load i32, ptr %12, align 4
+  %42 = load ptr, ptr %4, align 8
+  %43 = getelementptr inbounds nuw %struct.Kernel, ptr %42, i32 0, i32 5
+  %44 = load i32, ptr %43, align 8
+  %45 = icmp slt i32 %41, %44
+  br i1 %45, label %46, label %69
+
+46:                                               ; preds = %40
+  %47 = load ptr, ptr %4, align 8
+  %48 = getelementptr inbounds nuw %struct.Kernel, ptr %47, i32 0, i32 4
+  %49 = load i32, ptr %12, align 4
+  %50 = sext i32 %49 to i64
+  %51 = getelementptr inbounds [8 x %struct.anon], ptr %48, i64 0, i64 %50
+  %52 = getelementptr inbounds nuw %struct.anon, ptr %51, i32 0, i32 0
+  %53 = load ptr, ptr %52, align 8
+  %54 = load ptr, ptr %9, align 8
+  %55 = icmp eq ptr %53, %54
+  br i1 %55, label %56, label %65
+
+56:                                               ; preds = %46
+  %57 = load ptr, ptr %4, align 8
+  %58 = getelementptr inbounds nuw %struct.Kernel, ptr %57, i32 0, i32 4
+  %59 = load i32, ptr %12, align 4
+  %60 = sext i32 %59 to i64
+  %61 = getelementptr inbounds [8 x %struct.anon], ptr %58, i64 0, i64 %60
+  %62 = getelementptr inbounds nuw %struct.anon, ptr %61, i32 0, i32 2
+  %63 = load ptr, ptr %62, align 8
+  %64 = load ptr, ptr %5, align 8
+  store ptr %63, ptr %64, align 8
+  store ptr null, ptr %3, align 8
+  br label %145
+
+65:                                               ; preds = %46
+  br label %66
+
+66:                                               ; preds = %65
+  %67 = load i32, ptr %12, align 4
+  %68 = add nsw i32 %67, 1
+  store i32 %68, ptr %12, align 4
+  br label %40
+
+69:                                               ; preds = %40
+  %70 = load ptr, ptr %4, align 8
+  %71 = getelementptr inbounds nuw %struct.Kernel, ptr %70, i32 0, i32 5
+  %72 = load i32, ptr %71, align 8
+  %73 = icmp eq i32 %72, 8
+  br i1 %73, label %74, label %82
+
+74:                                               ; preds = %69
+  %75 = load ptr, ptr %4, align 8
+  %76 = getelementptr inbounds nuw %struct.Kernel, ptr %75, i32 0, i32 1
+  %77 = load ptr, ptr %76, align 8
+  %78 = load ptr, ptr %4, align 8
+  %79 = getelementptr inbounds nuw %struct.Kernel, ptr %78, i32 0, i32 0
+  %80 = load ptr, ptr %79, align 8
+  %81 = call ptr @complain(ptr noundef %77, ptr noundef %80, i32 noundef 6, ptr noundef @.str.25) #2
+  store ptr %81, ptr %3, align 8
+  br label %145
+
+82:                                               ; preds = %69
+  %83 = load ptr, ptr %7, align 8
+  %84 = load ptr, ptr %4, align 8
+  %85 = getelementptr inbounds nuw %struct.Kernel, ptr %84, i32 0, i32 0
+  %86 = load ptr, ptr %85, align 8
+  %87 = getelementptr inbounds nuw %struct.Descriptor, ptr %86, i32 0, i32 2
+  %88 = load ptr, ptr %87, align 8
+  %89 = call i32 %83(ptr noundef %10, ptr noundef %88, i32 noundef 0, ptr noundef null, ptr noundef null) #2
+  store i32 %89, ptr %11, align 4
+  %90 = load i32, ptr %11, align 4
+  %91 = icmp ne i32 %90, 0
+  br i1 %91, label %92, label %96
+
+92:                                               ; preds = %82
+  %93 = load ptr, ptr %4, align 8
+  %94 = load i32, ptr %11, align 4
+  %95 = call ptr @complain_of_driver(ptr noundef %93, ptr noundef @.str.23, i32 noundef %94) #2
+  store ptr %95, ptr %3, align 8
+  br label %145
+
+96:                                               ; preds = %82
+  %97 = load ptr, ptr %8, align 8
+  %98 = load ptr, ptr %5, align 8
+  %99 = load ptr, ptr %10, align 8
+  %100 = load ptr, ptr %4, align 8
+  %101 = getelementptr inbounds nuw %struct.Kernel, ptr %100, i32 0, i32 0
+  %102 = load ptr, ptr %101, align 8
+  %103 = getelementptr inbounds nuw %struct.Descriptor, ptr %102, i32 0, i32 0
+  %104 = load ptr, ptr %103, align 8
+  %105 = call i32 %97(ptr noundef %98, ptr noundef %99, ptr noundef %104) #2
+  store i32 %105, ptr %11, align 4
+  %106 = load i32, ptr %11, align 4
+  %107 = icmp ne i32 %106, 0
+  br i1 %107, label %108, label %112
+
+108:                                              ; preds = %96
+  %109 = load ptr, ptr %4, align 8
+  %110 = load i32, ptr %11, align 4
+  %111 = call ptr @complain_of_driver(ptr noundef %109, ptr noundef @.str.24, i32 noundef %110) #2
+  store ptr %111, ptr %3, align 8
+  br label %145
+
+112:                                              ; preds = %96
+  %113 = load ptr, ptr %9, align 8
+  %114 = load ptr, ptr %4, align 8
+  %115 = getelementptr inbounds nuw %struct.Kernel, ptr %114, i32 0, i32 4
+  %116 = load ptr, ptr %4, align 8
+  %117 = getelementptr inbounds nuw %struct.Kernel, ptr %116, i32 0, i32 5
+  %118 = load i32, ptr %117, align 8
+  %119 = sext i32 %118 to i64
+  %120 = getelementptr inbounds [8 x %struct.anon], ptr %115, i64 0, i64 %119
+  %121 = getelementptr inbounds nuw %struct.anon, ptr %120, i32 0, i32 0
+  store ptr %113, ptr %121, align 8
+  %122 = load ptr, ptr %10, align 8
+  %123 = load ptr, ptr %4, align 8
+  %124 = getelementptr inbounds nuw %struct.Kernel, ptr %123, i32 0, i32 4
+  %125 = load ptr, ptr %4, align 8
+  %126 = getelementptr inbounds nuw %struct.Kernel, ptr %125, i32 0, i32 5
+  %127 = load i32, ptr %126, align 8
+  %128 = sext i32 %127 to i64
+  %129 = getelementptr inbounds [8 x %struct.anon], ptr %124, i64 0, i64 %128
+  %130 = getelementptr inbounds nuw %struct.anon, ptr %129, i32 0, i32 1
+  store ptr %122, ptr %130, align 8
+  %131 = load ptr, ptr %5, align 8
+  %132 = load ptr, ptr %131, align 8
+  %133 = load ptr, ptr %4, align 8
+  %134 = getelementptr inbounds nuw %struct.Kernel, ptr %133, i32 0, i32 4
+  %135 = load ptr, ptr %4, align 8
+  %136 = getelementptr inbounds nuw %struct.Kernel, ptr %135, i32 0, i32 5
+  %137 = load i32, ptr %136, align 8
+  %138 = sext i32 %137 to i64
+  %139 = getelementptr inbounds [8 x %struct.anon], ptr %134, i64 0, i64 %138
+  %140 = getelementptr inbounds nuw %struct.anon, ptr %139, i32 0, i32 2
+  store ptr %132, ptr %140, align 8
+  %141 = load ptr, ptr %4, align 8
+  %142 = getelementptr inbounds nuw %struct.Kernel, ptr %141, i32 0, i32 5
+  %143 = load i32, ptr %142, align 8
+  %144 = add nsw i32 %143, 1
+  store i32 %144, ptr %142, align 8
+  store ptr null, ptr %3, align 8
+  br label %145
+
+145:                                              ; preds = %112, %108, %92, %74, %56, %35, %24
+  %146 = load ptr, ptr %3, align 8
+  ret ptr %146
+}
+
+attributes #0 = { nounwind "no-builtins" }
+attributes #1 = { nounwind "no-builtins" }
+attributes #2 = { nounwind "no-builtins" }
+
