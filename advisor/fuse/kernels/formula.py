@@ -16,6 +16,7 @@ from advisor.fuse.kernels.expression import (
     Operation,
     Output,
 )
+from advisor.fuse.kernels.operators import supports
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -68,6 +69,9 @@ class Formula:
             NotExpressible: Some operands have lost the axes of the columns and others have not: they do not broadcast
                 as the values of one row.
         """
+        if not supports(op_type, *(term.dtype for term in operands)):
+            types = ", ".join(term.dtype.name.lower() for term in operands)
+            raise NotExpressible(f"kernels have no {op_type} of {types}")
         shaped = {term.is_squeezed for term in operands if not term.is_constant}
         if len(shaped) > 1:
             raise NotExpressible("a result without the reduced axes meets a tensor that has them")
@@ -78,6 +82,8 @@ class Formula:
     def reduction(self, op_type: str, term: Term, axes: int, *, keepdims: bool = True) -> Term:
         """A reduction over the last AXES axes."""
         self._reduce(term, axes)
+        if not supports(op_type, term.dtype):
+            raise NotExpressible(f"kernels have no {op_type} of {term.dtype.name.lower()}")
         place = self._place(Operation(op_type, (term.place,), term.dtype))
         return Term(self, place, is_squeezed=not keepdims)
 

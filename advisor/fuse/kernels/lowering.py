@@ -240,9 +240,11 @@ def _clip(call: Call) -> Term:
         low, high = call.attribute("min", -FLOAT_MAX), call.attribute("max", FLOAT_MAX)
         return minimum(maximum(x, float(low)), float(high))
     low, high = call.optional(1), call.optional(2)
-    if low is not None:
-        x = maximum(x, low)
-    return x if high is None else minimum(x, high)
+    lowest, highest = (None, None) if x.dtype in INTEGERS else (float(x.dtype.min), float(x.dtype.max))
+    below, above = (lowest if low is None else low), (highest if high is None else high)
+    if below is not None:
+        x = maximum(x, below)
+    return x if above is None else minimum(x, above)
 
 
 def _cast(call: Call) -> Term:

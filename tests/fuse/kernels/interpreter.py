@@ -66,7 +66,7 @@ ELEMENTWISE: dict[str, Callable[..., Any]] = {
     "Where": np.where,
     "Xor": np.logical_xor,
 }
-REDUCTIONS = {"ReduceMax": np.max, "ReduceMin": np.min, "ReduceSum": np.sum}
+REDUCTIONS: dict[str, Callable[..., Any]] = {"ReduceMax": np.max, "ReduceMin": np.min, "ReduceSum": np.sum}
 
 
 def compute(expression: Expression, inputs: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:

@@ -1,0 +1,219 @@
+"""The transform that compiles groups of element-wise operators and reductions into kernels of a custom-op library."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections import Counter
+from functools import cache, cached_property
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import onnx_ir as ir
+
+from advisor.errors import BadInput
+from advisor.fuse.kernels.expression import DOMAIN
+from advisor.fuse.kernels.groups import find_groups
+from advisor.fuse.legality import dims_text
+from advisor.fuse.rewrite import Site, label
+from advisor.fuse.scope import Facts, Scope
+from advisor.fuse.transform import Applied, NotApplicable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from advisor.fuse.kernels.expression import Expression
+    from advisor.fuse.kernels.groups import Group
+    from advisor.fuse.rule import Family
+
+__all__ = ["GENERATED", "Generated", "groups_of"]
+
+CPU = "CPUExecutionProvider"
+
+
+class Generated:
+    """Groups of nodes, each compiled into one kernel.
+
+    Every group is offered as large as it may be; where that is turned down, what its nodes give without reductions is
+    offered in its place, so that a search can choose between the two by measurement.
+    """
+
+    id: Final = "generated"
+    family: Family = "elementwise"
+    description: Final = "chains of element-wise operators and reductions become one compiled kernel each"
+
+    def apply(self, model: ir.Model, *, provider: str, accept: Callable[[Site], bool]) -> Applied:
+        """Compile the groups that ACCEPT takes into one library, in a folder that lasts as long as this process.
+
+        Raises:
+            NotApplicable: Kernels cannot be compiled for this system or provider, or were not.
+        """
+        _check(provider)
+        sites: list[Site] = []
+        expressions: dict[str, Expression] = {}
+        names = Counter(node.name for graph in model.graphs() for node in graph if node.name)
+        facts = Facts(model)
+        for graph in list(model.graphs()):
+            scope = Scope(graph, model, provider, facts)
+            written: dict[ir.Value, ir.Value] = {}
+            for group, site in _offered(scope, names, accept):
+                sites.append(site)
+                expressions[group.expression.name] = group.expression
+                _replace(group, scope, names, written)
+            if written:
+                graph.sort()  # what reads an output may have stood between the nodes of a group
+        if not expressions:
+            return Applied(model, ())
+        library = _library(frozenset(expressions.values()))
+        model.opset_imports.setdefault(DOMAIN, 1)
+        return Applied(model, tuple(sites), (library,))
+
+
+GENERATED = Generated()
+
+
+def groups_of(model: ir.Model, provider: str = CPU) -> Iterator[tuple[Group, Scope]]:
+    """Every group of a model, as large as it may be, with the graph that it lies in."""
+    facts = Facts(model)
+    for graph in model.graphs():
+        scope = Scope(graph, model, provider, facts)
+        for group in find_groups(scope):
+            yield group, scope
+
+
+def _check(provider: str) -> None:
+    """Refuse what no library can be made for."""
+    if provider != CPU:
+        raise NotApplicable(f"kernels are compiled for the CPU only, and the model runs on {provider}", is_missing=True)
+    try:
+        from advisor.fuse.kernels.library import here
+
+        here()
+        import_module("llvmlite")
+    except ImportError as error:
+        raise NotApplicable(f"kernels are compiled by llvmlite: {error}", is_missing=True) from None
+    except BadInput as error:
+        raise NotApplicable(str(error), is_missing=True) from None
+
+
+def _offered(scope: Scope, names: Counter[str], accept: Callable[[Site], bool]) -> list[tuple[Group, Site]]:
+    """The groups to replace: the accepted ones and, of the nodes of those turned down, smaller ones."""
+    offered = [(group, _site(group, scope, names)) for group in find_groups(scope)]
+    accepted = [(group, site) for group, site in offered if accept(site)]
+    taken = {node for group, _ in accepted for node in group.nodes}
+    left = {node for group, _ in offered if group.expression.reduced for node in group.nodes if node not in taken}
+    if left:
+        smaller = [(group, _site(group, scope, names)) for group in find_groups(scope, reductions=False, within=left)]
+        accepted += [(group, site) for group, site in smaller if accept(site)]
+    return accepted
+
+
+def _site(group: Group, scope: Scope, names: Counter[str]) -> Site:
+    shapes = " ".join(dims_text(scope.shape(value)) for value in group.inputs)
+    return Site(
+        rule=Generated.id,
+        family="reduction" if group.expression.reduced else "elementwise",
+        nodes=tuple(label(node, names) for node in group.nodes),
+        value=group.outputs[-1].name or "",
+        status="applied",
+        reason="",
+        group=f"{group.expression.name} {shapes}",
+    )
+
+
+def _replace(group: Group, scope: Scope, names: Counter[str], written: dict[ir.Value, ir.Value]) -> None:
+    """Put one node in the place of a group; it takes over the names and users of the outputs.
+
+    Args:
+        group: The group, as it was found in the unchanged graph.
+        scope: The graph.
+        names: Of nodes; the new one is added.
+        written: What stands in the place of the outputs of groups; this one's are added.
+    """
+    last = group.nodes[-1]
+    outputs = [ir.Value(type=_type(value, scope), shape=_shape(value, scope)) for value in group.outputs]
+    inputs = [written.get(value, value) for value in group.inputs]
+    node = ir.Node(DOMAIN, group.expression.name, inputs, outputs=outputs)
+    node.name = _unique(f"{last.name or group.outputs[-1].name}/{group.expression.name}", names)
+    scope.graph.insert_after(last, node)
+    for old, new in zip(group.outputs, outputs, strict=True):
+        name = old.name
+        new.doc_string = old.doc_string
+        new.metadata_props.update(old.metadata_props)
+        old.replace_all_uses_with(new, replace_graph_outputs=True)
+        old.name, new.name = None, name
+        written[old] = new
+    read = dict.fromkeys(value for member in group.nodes for value in member.inputs if value is not None)
+    scope.graph.remove(group.nodes, safe=True)
+    for value in read:
+        _drop_unused_constant(value)
+
+
+def _type(value: ir.Value, scope: Scope) -> ir.TypeProtocol | None:
+    dtype = scope.dtype(value)
+    return value.type if dtype is None else ir.TensorType(dtype)
+
+
+def _shape(value: ir.Value, scope: Scope) -> ir.Shape | None:
+    """What a graph declares of its outputs, else what is certain: a custom operator's output has no inferred shape."""
+    if value.is_graph_output():
+        return value.shape
+    dims = scope.shape(value)
+    return None if dims is None else ir.Shape(dims)
+
+
+def _drop_unused_constant(value: ir.Value) -> None:
+    """Take out a constant that only a kernel's nodes read, and which is a number in the kernel now."""
+    if value.uses() or value.is_graph_output() or value.is_graph_input():
+        return
+    producer = value.producer()
+    if value.is_initializer() and value.graph is not None:
+        del value.graph.initializers[value.name or ""]
+    elif producer is not None and producer.op_type == "Constant" and producer.graph is not None:
+        producer.graph.remove(producer, safe=True)
+
+
+def _unique(name: str, names: Counter[str]) -> str:
+    number, free = 1, name
+    while free in names:
+        number += 1
+        free = f"{name}_{number}"
+    names[free] += 1
+    return free
+
+
+class _Folder:
+    """Libraries of this process."""
+
+    @cached_property
+    def path(self) -> Path:
+        """The folder; it is removed when the process ends."""
+        self._folder = tempfile.TemporaryDirectory(prefix="advisor-kernels-")
+        return Path(self._folder.name)
+
+
+_FOLDER = _Folder()
+
+
+@cache
+def _library(expressions: frozenset[Expression]) -> Path:
+    """The library of these expressions.
+
+    Raises:
+        NotApplicable: It was not compiled.
+    """
+    from advisor.fuse.kernels.library import NotCompiled, build_library
+
+    try:
+        data = build_library(_ordered(expressions))
+    except (NotCompiled, BadInput) as error:
+        raise NotApplicable(str(error)) from None
+    path = _FOLDER.path / f"{hashlib.sha256(data).hexdigest()[:16]}.so"
+    if not path.exists():
+        path.write_bytes(data)
+    return path
+
+
+def _ordered(expressions: Iterable[Expression]) -> list[Expression]:
+    return sorted(expressions, key=lambda expression: expression.name)
