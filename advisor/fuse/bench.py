@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import onnx_ir as ir
@@ -9,18 +10,20 @@ import onnx_ir as ir
 from advisor.errors import BadInput, CannotDecide
 from advisor.fuse.model import runnable
 from advisor.fuse.verify import Reference, Verification, record, verify, verify_runtime
+from advisor.measure.inputs import Inputs, InputSet
 from advisor.measure.latency import PairedLatency, measure_pair, median_latency
-from advisor.measure.session import Level, NotRunnable, nodes_elsewhere, open_session, provider_of, runner
+from advisor.measure.session import CPU, Level, NotRunnable, nodes_elsewhere, open_session, provider_of, runner
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     import onnxruntime as ort  # type: ignore[import-untyped]
 
-    from advisor.measure.inputs import Inputs
+    from advisor.fuse.transform import Applied
     from advisor.measure.session import Feed
 
-__all__ = ["Bench", "arithmetic", "described"]
+__all__ = ["Bench", "arithmetic", "described", "first_and_last"]
 
 
 class Bench:
@@ -42,8 +45,18 @@ class Bench:
         provider: str | None = None,
         threads: int | None = None,
         seed: int = 0,
+        computes_in: str | None = None,
     ) -> None:
         """Load the original and run it, unoptimised, on every set of inputs.
+
+        Args:
+            original: The model; it is only read.
+            inputs: The first set is measured with.
+            path: What messages call the model.
+            provider: Full name of the provider to ask for; None takes CUDA where it loads.
+            threads: Threads inside an operator; None leaves it to ONNX Runtime.
+            seed: Of the order of races.
+            computes_in: As `arithmetic` tells; of a part of a model that of the whole.
 
         Raises:
             BadInput: ONNX Runtime does not take the model, or not the inputs.
@@ -56,49 +69,54 @@ class Bench:
                 # What the first session got is asked for from then on: one try of a provider that does not load.
                 self.provider = provider_of(unoptimised)
                 optimised = self._open(source, Level.ALL, exact=True)
-                racing = [self._open(source, Level.ALL) for _ in range(2)]
+                racing = [self._open(source, Level.ALL) for _ in range(1 if self._is_exact else 2)]
         except NotRunnable as error:
             if error.unsupported:
                 raise CannotDecide(f"ONNX Runtime cannot run {path} here: {error}. Try another --provider") from None
             raise BadInput(f"ONNX Runtime does not load {path}: {error}") from None
+        if self._is_exact:
+            racing.append(optimised)
         try:
-            self.reference: Reference = record(unoptimised, inputs, arithmetic=arithmetic(original))
+            self.reference: Reference = record(
+                unoptimised, inputs, arithmetic=arithmetic(original) if computes_in is None else computes_in
+            )
         except NotRunnable as error:
             raise BadInput(f"{path} does not run on {described(inputs)}: {error}") from None
         self.elsewhere = nodes_elsewhere(optimised)
         self.runtime: Verification = verify_runtime(self.reference, optimised)
         self._runs = [runner(session, self.feed) for session in racing]
+        self._last: tuple[Applied, ort.InferenceSession] | None = None
 
     @property
     def feed(self) -> Feed:
         """The inputs to measure with."""
         return self.reference.sets[0].feed
 
-    def verify(self, candidate: ir.Model, *, final: bool) -> Verification:
+    def verify(self, candidate: Applied, *, final: bool) -> Verification:
         """Compare a candidate with the original.
 
-        It runs at ORT_ENABLE_ALL, as its users will run it, and in the end also with optimisation off. Where ONNX
-        Runtime's own optimisation changes what the original computes, it can be judged only with optimisation off.
+        It runs at ORT_ENABLE_ALL, as its users will run it, on a few sets of inputs; in the end on all, and with
+        optimisation off as well. Where ONNX Runtime's own optimisation changes what the original computes, it can be
+        judged only with optimisation off.
         """
         levels = [Level.ALL] if self.runtime.passed else []
         if final or not levels:
             levels.append(Level.OFF)
+        reference = self.reference if final else first_and_last(self.reference)
         results = []
         for level in levels:
             try:
-                with runnable(candidate) as source:
-                    session = self._open(source, level, exact=True)
+                session = self._session(candidate, level, exact=True)
             except NotRunnable as error:
                 return Verification(False, 0, reason=f"ONNX Runtime does not load it: {error}")
-            results.append(verify(self.reference, session, runtime=self.runtime if level is Level.ALL else None))
+            results.append(verify(reference, session, runtime=self.runtime if level is Level.ALL else None))
             if not results[-1].passed:
                 return results[-1]
         return max(results, key=lambda result: result.max_rel_error or 0.0)
 
-    def measure(self, candidate: ir.Model, *, seconds: float, resolution: float) -> PairedLatency:
+    def measure(self, candidate: Applied, *, seconds: float, resolution: float) -> PairedLatency:
         """Race a candidate that was verified against the original, both at ORT_ENABLE_ALL, for about SECONDS."""
-        with runnable(candidate) as source:
-            session = self._open(source, Level.ALL)
+        session = self._session(candidate, Level.ALL)
         baseline, control = self._runs
         return measure_pair(
             baseline, control, runner(session, self.feed), seconds=seconds, seed=self._seed, resolution=resolution
@@ -108,11 +126,72 @@ class Bench:
         """Median latency of the original alone, ns."""
         return median_latency(self._runs[0], seconds=seconds)
 
-    def _open(self, source: bytes | Path, level: Level, *, exact: bool = False) -> ort.InferenceSession:
-        session = open_session(source, level=level, provider=self.provider, threads=self._threads, exact=exact)
+    def part(self, model: ir.Model, feed: Feed, *, name: Path) -> Bench:
+        """A bench for a part of the original, with what the part reads.
+
+        Raises:
+            BadInput: ONNX Runtime does not run the part.
+            CannotDecide: The provider lacks a kernel for it.
+        """
+        return Bench(
+            model,
+            Inputs((InputSet("cut out", feed),)),
+            path=name,
+            provider=self.provider,
+            threads=self._threads,
+            seed=self._seed,
+            computes_in=self.reference.arithmetic,
+        )
+
+    def open_unoptimised(self, model: ir.Model, *, profile: Path) -> ort.InferenceSession:
+        """A session that runs every node of MODEL as it is, and profiles them.
+
+        Raises:
+            NotRunnable: ONNX Runtime does not load it.
+        """
+        with runnable(model) as source:
+            return open_session(
+                source, level=Level.OFF, provider=self.provider, threads=self._threads, exact=True, profile=profile
+            )
+
+    @property
+    def _is_exact(self) -> bool:
+        """Whether a session computes in full precision anyway, so that the one that was verified may race."""
+        return self.provider == CPU
+
+    def _session(self, candidate: Applied, level: Level, *, exact: bool = False) -> ort.InferenceSession:
+        """A session of CANDIDATE; the last one at ORT_ENABLE_ALL is kept, since it is verified and then raced."""
+        is_kept = level is Level.ALL and (self._is_exact or not exact)
+        if is_kept and self._last is not None and self._last[0] is candidate:
+            return self._last[1]
+        if is_kept:
+            self._last = None  # before another one takes as much memory
+        with runnable(candidate.model) as source:
+            session = self._open(source, level, exact=exact, libraries=candidate.libraries)
+        if is_kept:
+            self._last = (candidate, session)
+        return session
+
+    def _open(
+        self, source: bytes | Path, level: Level, *, exact: bool = False, libraries: Sequence[Path] = ()
+    ) -> ort.InferenceSession:
+        session = open_session(
+            source, level=level, provider=self.provider, threads=self._threads, exact=exact, libraries=libraries
+        )
         if provider_of(session) != self.provider:
             raise NotRunnable(RuntimeError(f"it does not load on {self.provider}"))
         return session
+
+
+def first_and_last(reference: Reference) -> Reference:
+    """The ordinary inputs, and the last set, whose shapes or values are of another kind."""
+    if len(reference.sets) <= 2:
+        return reference
+    return replace(
+        reference,
+        sets=(reference.sets[0], reference.sets[-1]),
+        outputs=(reference.outputs[0], reference.outputs[-1]),
+    )
 
 
 def arithmetic(model: ir.Model) -> str | None:

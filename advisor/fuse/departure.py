@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Open = Callable[[ir.Model], ort.InferenceSession]
     """Loads a model; raises NotRunnable."""
 
-__all__ = ["Departure", "NodeName", "Pair", "bisect_departure", "first_departure"]
+__all__ = ["Departure", "NodeName", "Pair", "bisect_departure", "exposing", "first_departure"]
 
 FIRST_PASS = 16
 GROWTH = 4
@@ -126,8 +126,8 @@ class Pair:
         Raises:
             NotRunnable: One of the models does not run with these values as outputs.
         """
-        expected = run(self.open_a(_exposing(self.a, names, also_outputs=also_outputs)), inputs.feed)
-        actual = run(self.open_b(_exposing(self.b, names, also_outputs=also_outputs)), inputs.feed)
+        expected = run(self.open_a(exposing(self.a, names, also_outputs=also_outputs)), inputs.feed)
+        actual = run(self.open_b(exposing(self.b, names, also_outputs=also_outputs)), inputs.feed)
         size = sum(getattr(expected[name], "nbytes", 0) for name in names)
         differences = [compare_values(expected[name], actual[name], arithmetic=self.arithmetic) for name in names]
         return _Compared(tuple(differences), size)
@@ -213,7 +213,7 @@ def _passes(pair: Pair, names: Sequence[str], inputs: InputSet) -> Iterator[tupl
         yield name, difference, compared.bytes
 
 
-def _exposing(model: ir.Model, names: Sequence[str], *, also_outputs: bool) -> ir.Model:
+def exposing(model: ir.Model, names: Sequence[str], *, also_outputs: bool) -> ir.Model:
     """A copy of MODEL with the values NAMES as its outputs, in this order, before its own or in their place."""
     copy = clone(model)
     values = {value.name: value for value in _computed(copy.graph)}

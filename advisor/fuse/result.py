@@ -11,6 +11,8 @@ from advisor.measure.statistics import Verdict
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from advisor.fuse.batches import BatchLatency
+    from advisor.fuse.gaps import Gaps
     from advisor.fuse.predictions import Predicted, Predictions
     from advisor.fuse.verify import Verification
     from advisor.measure.latency import PairedLatency
@@ -40,11 +42,13 @@ class ModelFile:
         path: Its file; None where none was written.
         nodes: Its nodes, those of subgraphs included, constants not.
         opset: Its version of the standard operators.
+        library: Custom-operator library that a session needs to load it; None where it needs none.
     """
 
     path: Path | None
     nodes: int
     opset: int
+    library: Path | None = None
 
 
 @dataclass(frozen=True)
@@ -81,8 +85,10 @@ class Fusion:
         sites: How many places in the model.
         status: What became of them.
         reason: Why, for people; empty when kept.
-        ratio: Latency of the whole model with this rule alone ÷ the original's; None where it was not measured.
-        max_abs_error: Largest difference of any output with this rule alone; None where it was not compared.
+        ratio: Latency of the whole model with these alone ÷ the original's; None where it was not measured.
+        screened: The same of a part of the model, cut around one of the places; None where none was measured.
+        max_abs_error: Largest difference of any output, of the model or the part, with these alone; None where it was
+            not compared.
         predicted: What a trace says that it saves; None where none was given, or it does not tell.
     """
 
@@ -93,6 +99,7 @@ class Fusion:
     status: Status
     reason: str = ""
     ratio: Interval | None = None
+    screened: Interval | None = None
     max_abs_error: float | None = None
     predicted: Predicted | None = None
 
@@ -106,6 +113,7 @@ class Fusion:
             "status": self.status.value,
             "reason": self.reason,
             **_interval(self.ratio),
+            "screened": None if self.screened is None else self.screened.to_dict(),
             "max_abs_error": self.max_abs_error,
             "predicted_saving_ns": None if self.predicted is None else list(self.predicted.saving_ns),
             "predicted_from": None if self.predicted is None else self.predicted.source,
@@ -131,6 +139,8 @@ class FusionReport:
         settings: What was asked for.
         notes: What a reader has to know besides, one sentence each.
         trace: What a trace says about the model; None where none was given.
+        batches: Original against fused model by size of the batch; empty where no sizes were asked for.
+        gaps: How much of a run lies between nodes or kernels; None where it was not recorded.
     """
 
     model: ModelFile
@@ -146,6 +156,14 @@ class FusionReport:
     settings: Settings
     notes: tuple[str, ...] = field(default=())
     trace: Predictions | None = None
+    batches: tuple[BatchLatency, ...] = ()
+    gaps: Gaps | None = None
+
+    @property
+    def gain_ends_at(self) -> int | None:
+        """The smallest batch that was measured and at which no gain is shown; None where there is none."""
+        ends = [each.batch for each in self.batches if each.latency is not None and each.latency.ratio.high >= 1]
+        return min(ends, default=None)
 
     @property
     def verdict(self) -> Verdict:
@@ -170,7 +188,7 @@ class FusionReport:
             "fused": {
                 "path": None if self.fused.path is None else str(self.fused.path),
                 "nodes": self.fused.nodes,
-                "library": None,
+                "library": None if self.fused.library is None else str(self.fused.library),
                 "changed": self.changed,
             },
             "baseline": {"latency_ns": round(self.baseline_ns), "level": "ORT_ENABLE_ALL"},
@@ -189,7 +207,9 @@ class FusionReport:
             "runtime": self.runtime.to_dict(),
             "fusions": [fusion.to_dict() for fusion in self.fusions],
             "trace": None if self.trace is None else self.trace.to_dict(),
-            "batches": [],
+            "batches": [each.to_dict() for each in self.batches],
+            "gain_ends_at": self.gain_ends_at,
+            "gaps": None if self.gaps is None else self.gaps.to_dict(),
             "settings": {
                 "provider": self.settings.provider,
                 "threads": self.settings.threads,

@@ -10,11 +10,14 @@ from typing import TYPE_CHECKING
 import onnx_ir as ir
 
 from advisor.errors import BadInput
+from advisor.fuse.batches import BATCH_SHARE, BatchLatency, measure_batches
 from advisor.fuse.bench import Bench
+from advisor.fuse.candidates import CANDIDATES
+from advisor.fuse.gaps import Gaps, measure_gaps
 from advisor.fuse.model import count_nodes, load, opset, save
 from advisor.fuse.predictions import predict
 from advisor.fuse.result import FusionReport, ModelFile, Settings
-from advisor.fuse.rules import RULES
+from advisor.fuse.screening import Screening
 from advisor.fuse.selection import Selection, select
 from advisor.fuse.verify import TOLERANCES, Verification
 from advisor.measure.inputs import generate_inputs, read_inputs
@@ -25,7 +28,7 @@ from advisor.output import staged
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from advisor.fuse.rule import Rule
+    from advisor.fuse.units import Candidate
     from advisor.measure.inputs import Inputs
 
 __all__ = ["fuse"]
@@ -49,15 +52,15 @@ def fuse(
     threads: int | None = None,
     budget_s: float = BUDGET_S,
     seed: int = 0,
-    rules: Sequence[Rule] = RULES,
+    batch_sizes: Sequence[int] = (),
+    candidates: Sequence[Candidate] = CANDIDATES,
     progress: Callable[[str], None] | None = None,
 ) -> FusionReport:
     """Fuse what is legal, proven equal and, by measurement, not slower on this machine and provider.
 
-    Every rule is applied alone, verified against the original with optimisation off, and raced against the original at
-    ORT_ENABLE_ALL; those that are wrong or slower are left out. The rest together are verified and raced again, longer.
-    A fused model that fails there loses the rule that did worst alone and is tried again. Where nothing is left, the
-    output is the original.
+    Every fusion is tried on a part of the model first, then in the whole: verified against the original with
+    optimisation off, and raced against the original at ORT_ENABLE_ALL. Those that are wrong, or make nothing faster,
+    are left out; how, `advisor.fuse.selection` tells. Where nothing is left, the output is the original.
 
     Args:
         model: ONNX file; it is only read.
@@ -70,21 +73,24 @@ def fuse(
         trace: A recording of the model, in any format that `analyze` reads: what it predicts that fusions save decides
             which are tried first, and stands in the report beside what was measured.
         threads: Threads inside an operator; None leaves it to ONNX Runtime.
-        budget_s: Seconds to spend on races. Proving comes on top, and no race has fewer than six rounds.
+        budget_s: Seconds to spend on the search. Loading, the last proof and a last race, a quarter as long, come on
+            top.
         seed: Of generated values, orders and resampling.
-        rules: What to try.
+        batch_sizes: Sizes of the batch to race the fused model at in the end; that takes two fifths of the budget.
+        candidates: What to try, in the order in which it is applied.
         progress: Called with a few words at every step.
 
     Raises:
         BadInput: The model, an option, the inputs or the trace are wrong.
+        KeyboardInterrupt: The user ended the search before anything was proven; later, what is proven is the result.
         CannotDecide: The provider lacks what the model needs, so nothing can be proven; or the trace tells no times.
     """
     path = Path(model)
     target = None if output is None else Path(output)
     given = None if inputs is None else Path(inputs)
     say = progress or (lambda _: None)
-    if given is not None and (dims or batch is not None):
-        raise BadInput("the inputs of --inputs have sizes of their own: leave --dim and --batch away")
+    if given is not None and (dims or batch is not None or batch_sizes):
+        raise BadInput("the inputs of --inputs have sizes of their own: leave --dim, --batch and --batch-sizes away")
     if target is not None:
         _check_target(target, [path, *(Path(source) for source in (given, trace) if source is not None)])
     wanted = None if provider is None else provider_name(provider)
@@ -98,7 +104,9 @@ def fuse(
     say("running the original with optimisation off")
     bench = Bench(original, sets, path=path, provider=wanted, threads=threads, seed=seed)
     telling = predictions if predictions is not None and predictions.links else None
-    selection = select(original, rules, bench, budget_s=budget_s, progress=say, predictions=telling)
+    screening = Screening(original, bench, path=path)
+    search_s = budget_s * (1 - BATCH_SHARE) if batch_sizes else budget_s
+    selection = select(original, candidates, bench, screening, budget_s=search_s, progress=say, predictions=telling)
     fused, latency = selection.fused, selection.latency
 
     if fused is not None:
@@ -106,20 +114,47 @@ def fuse(
     else:
         verification = Verification(True, len(bench.reference.sets), max_abs_error=0.0, max_rel_error=0.0)
     assert verification is not None
-    result = original if fused is None else fused.model
+    result = original if fused is None else fused.result.model
     if target is not None:
         say("writing the result")
         if fused is None:
             _write_original(path, original, target, bench.provider)
         else:
-            save(fused.model, target)
+            save(fused.result.model, target)
+    baseline_ns = latency.baseline_ns if latency else bench.baseline(seconds=min(BASELINE_SECONDS, budget_s))
+    gaps: Gaps | None = None
+    batches: tuple[BatchLatency, ...] = ()
+    applied = None if fused is None else fused.result
+    interrupted = selection.interrupted
+    try:
+        if not interrupted:
+            say("recording the gaps of a run")
+            gaps = measure_gaps(
+                original, applied, sets, path=path, provider=bench.provider, threads=threads, latency_ns=baseline_ns
+            )
+        if batch_sizes and applied is not None and not interrupted:
+            batches = measure_batches(
+                original,
+                applied,
+                batch_sizes,
+                path=path,
+                provider=bench.provider,
+                dims=dims,
+                threads=threads,
+                seed=seed,
+                seconds=budget_s * BATCH_SHARE,
+                measured=None if latency is None else (bench.feed, latency),
+                progress=say,
+            )
+    except KeyboardInterrupt:
+        interrupted = True  # the result is chosen and written: what is missing is only told
     return FusionReport(
         model=ModelFile(path, count_nodes(original), opset(original)),
         fused=ModelFile(target, count_nodes(result), opset(result)),
         changed=fused is not None,
         provider=bench.provider,
         onnxruntime=version(),
-        baseline_ns=latency.baseline_ns if latency else bench.baseline(seconds=min(BASELINE_SECONDS, budget_s)),
+        baseline_ns=baseline_ns,
         measured=latency,
         verification=verification,
         runtime=bench.runtime,
@@ -136,8 +171,11 @@ def fuse(
         notes=(
             *(() if predictions is None else predictions.notes(bench.provider, _gpu(bench.provider))),
             *_notes(wanted, bench, sets, selection),
+            *(("interrupted before gaps and batch sizes were measured",) if interrupted else ()),
         ),
         trace=predictions,
+        batches=batches,
+        gaps=gaps,
     )
 
 
@@ -185,6 +223,8 @@ def _gpu(provider: str) -> str:
 
 def _notes(wanted: str | None, bench: Bench, sets: Inputs, selection: Selection) -> Iterator[str]:
     """What a reader has to know besides the figures."""
+    if selection.interrupted:
+        yield "the search was interrupted: only what was proven until then is in the output"
     if wanted is not None and wanted != bench.provider:
         yield f"{wanted} was asked for and did not load: everything here ran on {bench.provider}"
     elif wanted is None and bench.provider != CUDA and has_provider(CUDA):

@@ -1,4 +1,14 @@
-"""The choice of fusions that pay: each alone, then all together that are right and not slower."""
+"""The choice of fusions that pay: tried on parts of the model, then added to the whole while that gets faster.
+
+1. Equal places of one candidate are a unit. Units whose nodes take less of a run than can be measured are put together
+   or left out.
+2. Every unit is proven and raced on a part of the model.
+3. Those that won there are applied together, proven and raced in the whole model; where that fails, in halves. Those of
+   which the part did not tell are added one by one, and have to make the whole model measurably faster.
+4. The work of a library's optimiser is one more unit: at most one of them stays, and everything else goes on top.
+5. What only other fusions make possible is tried with all of them together.
+6. The result is proven on every set of inputs and raced for longer. Where it fails, the last addition is taken back.
+"""
 
 from __future__ import annotations
 
@@ -7,233 +17,465 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from advisor.fuse.model import clone
-from advisor.fuse.result import Fusion, Status
-from advisor.fuse.rewrite import rewrite
+from advisor.fuse.compose import compose
+from advisor.fuse.outcomes import Fate, listed
+from advisor.fuse.result import Status
+from advisor.fuse.rule import Rule
+from advisor.fuse.transform import NotApplicable
+from advisor.fuse.trial import Trial, apply
+from advisor.fuse.units import Failure, Unit, enabled, failure, is_optimizer, merged, survey
 from advisor.measure.statistics import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import onnx_ir as ir
 
     from advisor.fuse.bench import Bench
-    from advisor.fuse.predictions import Predicted, Predictions
+    from advisor.fuse.predictions import Predictions
+    from advisor.fuse.result import Fusion
     from advisor.fuse.rewrite import Site
-    from advisor.fuse.rule import Rule
-    from advisor.fuse.verify import Verification
+    from advisor.fuse.screening import Screened, Screening
+    from advisor.fuse.transform import Applied
+    from advisor.fuse.units import Candidate
     from advisor.measure.latency import PairedLatency
-    from advisor.trace.candidates import Saving
 
     Progress = Callable[[str], None]
+    Seconds = Callable[[], float]
+    """A monotonic clock."""
 
 __all__ = ["Selection", "select"]
 
-SCREEN_SHARE = 0.5
-"""Share of the budget for rules alone; the rest is for the original against the fused model."""
-LEAST_SHARE = 0.25
-"""What every race of a fused model gets at least, also when an earlier one was turned down."""
-SCREEN_RESOLUTION = 0.01
+SCREEN_SHARE = 0.35
+"""Share of the budget for parts of the model, at most."""
+SCREEN_SECONDS = 1.0
+"""A part is raced no longer: its latency is a small one."""
+FINAL_SHARE = 0.25
+"""Share of the budget that the last race gets at least, also when the others took it all."""
+STEP_RESOLUTION = 0.01
 FINAL_RESOLUTION = 0.005
-
-
-@dataclass
-class Trial:
-    """Some rules, applied to a copy of the original.
-
-    Attributes:
-        rules: The rules.
-        model: The rewritten model.
-        sites: Every place that the rules found, applied or not.
-        verification: The comparison with the original; None until it is made.
-        latency: The race against the original; None until it is run.
-        fate: Why a rule alone was left out, once it is.
-    """
-
-    rules: tuple[Rule, ...]
-    model: ir.Model
-    sites: tuple[Site, ...]
-    verification: Verification | None = None
-    latency: PairedLatency | None = None
-    fate: tuple[Status, str] | None = None
-
-    @property
-    def applied(self) -> tuple[Site, ...]:
-        """The sites that were rewritten; where there is none, the model is the original."""
-        return tuple(site for site in self.sites if site.status == "applied")
-
-    @property
-    def is_proven(self) -> bool:
-        """Verified, and equal to the original."""
-        return self.verification is not None and self.verification.passed
-
-    @property
-    def is_kept(self) -> bool:
-        """Proven, raced, and shown not to be slower than the original."""
-        return self.is_proven and self.latency is not None and self.latency.is_not_slower
+SMALL = 0.005
+"""Share of a run under which no race tells anything."""
+MOST_UNITS = 40
+"""Units that are tried; those whose nodes take longest."""
+INTERRUPTED = "the search was interrupted before this was decided"
+NO_TIME = "the time was over before it could be measured (a larger --budget tells)"
 
 
 @dataclass(frozen=True)
 class Selection:
-    """What is left of the rules.
+    """What is left of the candidates.
 
     Attributes:
         fused: The fused model, proven equal and not slower; None where the original is the best.
         latency: The last race of a fused model, also of one that was turned down; None where there was none.
-        fusions: Every rule that found a place, and what became of it.
+        fusions: Everything that found a place, and what became of it.
+        interrupted: The user ended the search: what was proven until then is kept.
     """
 
     fused: Trial | None
     latency: PairedLatency | None
     fusions: tuple[Fusion, ...]
+    interrupted: bool = False
 
 
 def select(
     original: ir.Model,
-    rules: Sequence[Rule],
+    candidates: Sequence[Candidate],
     bench: Bench,
+    screening: Screening,
     *,
     budget_s: float,
     progress: Progress,
     predictions: Predictions | None = None,
+    clock: Seconds = time.monotonic,
 ) -> Selection:
     """Choose the fusions that go into the output.
 
     Args:
         original: The model; it is only read.
-        rules: What to try.
+        candidates: What to try, in the order in which it is applied.
         bench: The original on the provider that counts.
-        budget_s: Seconds for races.
+        screening: Parts of the original there.
+        budget_s: Seconds for all of it but the last proof and a short last race.
         progress: Called with a few words at every step.
-        predictions: What a trace says that fusions save. Those that would save most are then raced first, each alone,
-            and when the time for that is over, the others only together with them.
+        predictions: What a trace says that fusions save: those that would save most are tried first.
+        clock: For tests.
+
+    Raises:
+        KeyboardInterrupt: The user ended the search before anything was proven.
     """
-    alone = [_apply(original, [rule], bench) for rule in rules]
-    start = time.monotonic()
-    _screen(alone, bench, seconds=budget_s * SCREEN_SHARE, progress=progress, predictions=predictions)
-    last: Trial | None = None
-    while any(trial.applied for trial in alone if trial.fate is None):
-        # A rule that finds nothing alone is tried too: another may make a place for it.
-        remaining = [trial for trial in alone if trial.fate is None]
-        last = _apply(original, [trial.rules[0] for trial in remaining], bench)
-        spent = time.monotonic() - start
-        _finish(last, bench, seconds=max(budget_s - spent, budget_s * LEAST_SHARE), progress=progress)
-        if last.is_kept:
-            return Selection(last, last.latency, tuple(_fusions(alone, last, predictions)))
-        _turn_down(last, [trial for trial in remaining if trial.applied])
-    return Selection(None, last.latency if last else None, tuple(_fusions(alone, None, predictions)))
+    search = _Search(original, candidates, bench, screening, budget_s, progress, predictions, clock)
+    is_interrupted = False
+    try:
+        search.run()
+        search.finish()
+    except KeyboardInterrupt:
+        if search.best is None:
+            raise
+        is_interrupted = True
+        progress("interrupted: proving the best so far")
+        search.finish(is_interrupted=True)
+    fusions = listed(
+        search.units,
+        search.refused,
+        search.failures,
+        fused=search.best,
+        fates=search.fates,
+        screened=search.screened,
+        alone=search.alone,
+        predictions=predictions,
+    )
+    return Selection(search.best, search.latency, tuple(fusions), is_interrupted)
 
 
-def _apply(original: ir.Model, rules: Sequence[Rule], bench: Bench) -> Trial:
-    model = clone(original)
-    sites = rewrite(model, rules, provider=bench.provider)
-    return Trial(tuple(rules), model, sites)
+class _Search:
+    """The state of a search: what is applied by now, and why the rest is not."""
+
+    def __init__(
+        self,
+        original: ir.Model,
+        candidates: Sequence[Candidate],
+        bench: Bench,
+        screening: Screening,
+        budget_s: float,
+        progress: Progress,
+        predictions: Predictions | None,
+        clock: Seconds,
+    ) -> None:
+        self._original, self._candidates = original, candidates
+        self._bench, self._screening = bench, screening
+        self._budget_s, self._predictions, self._clock = budget_s, predictions, clock
+        self._say = progress
+        self._start = clock()
+        self._steps_left = 0
+        self._optimised: dict[str, Applied] = {}
+        self._history: list[Trial] = []
+        self.units: list[Unit] = []
+        self.refused: list[Site] = []
+        self.failures: list[Failure] = []
+        self.fates: dict[Unit, Fate] = {}
+        self.screened: dict[Unit, Screened] = {}
+        self.alone: dict[Unit, Trial] = {}
+        self.latency: PairedLatency | None = None
+
+    @property
+    def best(self) -> Trial | None:
+        """The best model until now."""
+        return self._history[-1] if self._history else None
+
+    def run(self) -> None:
+        """Add what makes the model faster, as far as the budget goes."""
+        optimizers = [each for each in self._candidates if is_optimizer(each)]
+        others = [each for each in self._candidates if not is_optimizer(each)]
+        self._say("looking for places to fuse")
+        found = survey(self._original, others, provider=self._bench.provider)
+        self.refused += found.refused
+        self.failures += found.failures
+        units = self._measurable(found.units)
+        winners = self._screen(units) if len(units) + len(optimizers) > 1 else []
+        doubtful = [unit for unit in units if unit not in winners and unit not in self.fates]
+        apart, overlapping = _apart(winners)
+        singles = [*overlapping, *doubtful]
+        self._steps_left = bool(apart) + len(singles) + len(optimizers)
+        if apart:
+            self._add_in_halves(apart)
+        for number, unit in enumerate(singles, 1):
+            self._announce(f"adding {unit.name}, {number} of {len(singles)}")
+            self._add([unit])
+        for number, optimizer in enumerate(optimizers, 1):
+            self._announce(f"running {optimizer.id}, {number} of {len(optimizers)}")
+            self._add_optimizer(optimizer)
+        self._add_enabled(others)
+
+    def finish(self, *, is_interrupted: bool = False) -> None:
+        """Prove and race the best model once more; take back the last addition as long as it fails there.
+
+        Args:
+            is_interrupted: Nobody wants to wait: a race that there is will do.
+        """
+        while self._prove():
+            best = self._history[-1]
+            seconds = 0.0 if is_interrupted else max(self._left(), self._budget_s * FINAL_SHARE)
+            if best.latency is None or best.seconds < seconds:
+                self._say("measuring the fused model")
+                self._race(best, seconds=seconds, resolution=FINAL_RESOLUTION)
+            assert best.latency is not None
+            self.latency = best.latency
+            if best.latency.verdict is Verdict.FASTER:
+                break
+            if best.latency.is_not_slower and any(self._is_trusted(unit) for unit in best.units):
+                break
+            self._take_back(Fate(Status.NOT_FASTER, _finding(best.latency)))
+        if is_interrupted:
+            kept = self.best.units if self.best else ()
+            self._leave((unit for unit in self.units if unit not in kept), Fate(Status.NOT_FASTER, INTERRUPTED))
+
+    def _prove(self) -> bool:
+        """Prove the best model on every set of inputs, or the next best; False where none is left."""
+        while self._history:
+            best = self._history[-1]
+            self._say("verifying the fused model")
+            best.verification = self._bench.verify(best.result, final=True)
+            if best.verification.passed:
+                return True
+            self._drop_wrong(best)
+        return False
+
+    def _leave(self, units: Iterable[Unit], fate: Fate) -> None:
+        """Leave UNITS out; the first reason for a unit stays."""
+        for unit in units:
+            self.fates.setdefault(unit, fate)
+
+    def _measurable(self, found: Sequence[Unit]) -> list[Unit]:
+        """The units to try, those that promise most first; small ones of a candidate are one."""
+        self._say("profiling the nodes of the original")
+        self._screening.prepare(found)
+        share = {unit: self._screening.share(unit) for unit in found}
+        small: dict[str, list[Unit]] = {}
+        units: list[Unit] = []
+        for unit in found:
+            is_small = (share[unit] or math.inf) < SMALL and unit.candidate.family != "structure"
+            (small.setdefault(unit.candidate.id, []) if is_small else units).append(unit)
+        for group in small.values():
+            together = merged(sorted(group, key=lambda unit: share[unit] or 0.0, reverse=True))
+            share[together] = sum(share[unit] or 0.0 for unit in group)
+            units.append(together)
+        self.units = units
+        units = sorted(units, key=lambda unit: (self._promise(unit), share[unit] or 0.0), reverse=True)
+        for unit in units[MOST_UNITS:]:
+            self._leave([unit], Fate(Status.NOT_FASTER, f"not tried: {MOST_UNITS} others take longer"))
+        for unit in units:
+            part = share[unit]
+            if part is not None and part < SMALL and unit.candidate.family != "structure":
+                reason = f"its nodes take {100 * part:.1g} % of a run, less than can be measured"
+                self._leave([unit], Fate(Status.NOT_FASTER, reason))
+        return [unit for unit in units if unit not in self.fates]
+
+    def _promise(self, unit: Unit) -> float:
+        """What a trace says that UNIT saves at least, ns per run."""
+        predicted = None if self._predictions is None else self._predictions.of(site.nodes for site in unit.sites)
+        return 0.0 if predicted is None else float(predicted.saving_ns[0])
+
+    def _screen(self, units: Sequence[Unit]) -> list[Unit]:
+        """Try UNITS on parts of the model; those that win there, the largest saving first."""
+        end = self._start + self._budget_s * SCREEN_SHARE
+        for number, unit in enumerate(units, 1):
+            left = end - self._clock()
+            if left <= 0 and number > 1:
+                break
+            self._say(f"trying {unit.name} on a part of the model, {number} of {len(units)}")
+            seconds = min(max(left, 0.0) / (len(units) - number + 1), SCREEN_SECONDS)
+            found = self._screening.race(unit, seconds=seconds)
+            if found is None:
+                continue
+            self.screened[unit] = found
+            if not found.verification.passed:
+                self._leave([unit], Fate(Status.WRONG, found.verification.reason))
+            elif found.latency is not None and found.latency.verdict is Verdict.SLOWER:
+                self._leave([unit], Fate(Status.NOT_FASTER, "slower, tried on a part of the model"))
+        won = [unit for unit in units if self._is_trusted(unit)]
+        return sorted(won, key=lambda unit: self.screened[unit].saving_ns(len(unit.sites)), reverse=True)
+
+    def _is_trusted(self, unit: Unit) -> bool:
+        """Whether UNIT was faster where it was tried: the whole model then only has to be not slower with it."""
+        screened = self.screened.get(unit)
+        return screened is not None and screened.latency is not None and screened.latency.verdict is Verdict.FASTER
+
+    def _add_in_halves(self, units: Sequence[Unit]) -> None:
+        """Add UNITS together, or else those halves, quarters, … that do no harm."""
+        names = ", ".join(dict.fromkeys(unit.name for unit in units))
+        self._announce(f"adding {names}")
+        if self._add(units) or len(units) == 1:
+            return
+        middle = len(units) // 2
+        self._steps_left += 2
+        self._add_in_halves(units[:middle])
+        self._add_in_halves(units[middle:])
+
+    def _add_optimizer(self, optimizer: Candidate) -> None:
+        """Try a library's optimiser below what is applied, and then alone."""
+        if not self._has_time():
+            self.failures.append(Failure(optimizer, Status.NOT_FASTER, NO_TIME))
+            return
+        try:
+            applied = compose(self._original, [optimizer], provider=self._bench.provider)
+        except Exception as error:  # whatever a library raises
+            self.failures.append(failure(optimizer, error))
+            return
+        if not any(site.status == "applied" for site in applied.sites):
+            self.failures.append(Failure(optimizer, Status.NOT_FASTER, "it changes nothing in this model"))
+            return
+        unit = Unit(optimizer, tuple({site.group for site in applied.sites}), applied.sites)
+        self.units.append(unit)
+        self._optimised = {**self._optimised, optimizer.id: applied}
+        below = [each for each in (self.best.units if self.best else ()) if not is_optimizer(each.candidate)]
+        if not self._add([unit], onto=below, is_last=not below) and below:
+            self._steps_left += 1
+            self._add([unit], onto=())
+
+    def _add_enabled(self, candidates: Sequence[Candidate]) -> None:
+        """Try what only other fusions make possible, with all that are right and not slower."""
+        usable = {each.id for each in candidates} - {failed.candidate.id for failed in self.failures}
+        candidates = [each for each in candidates if each.id in usable]
+        kept = list(self.best.units) if self.best else []
+        neutral = [unit for unit, fate in self.fates.items() if fate.is_neutral and not is_optimizer(unit.candidate)]
+        rest = [each for each in (*kept, *neutral) if not is_optimizer(each.candidate)]
+        try:
+            provider = self._bench.provider
+            more = enabled(self._original, rest, candidates, known=self.units, provider=provider) if rest else []
+        except NotApplicable:
+            return
+        if more and self._has_time():
+            self.units += more
+            self._announce("adding what only other fusions make possible")
+            for unit in neutral:
+                del self.fates[unit]
+            self._steps_left += 1
+            if not self._add([*neutral, *more], onto=kept):
+                fate = Fate(Status.NOT_FASTER, "no gain measured, nor with what it makes possible", is_neutral=True)
+                self._leave(neutral, fate)
+                self._leave(more, Fate(Status.NOT_FASTER, "possible only after other fusions, and no gain measured"))
+
+    def _add(self, units: Sequence[Unit], *, onto: Sequence[Unit] | None = None, is_last: bool = True) -> bool:
+        """Prove and race the best model with UNITS added; whether that is the best model now.
+
+        Args:
+            units: What to add. One that fails alone is left out for good, with the reason.
+            onto: What to add it to; None is what the best model has.
+            is_last: Nothing else is going to be tried with one unit.
+        """
+        self._steps_left -= 1
+        is_alone = len(units) == 1 and is_last
+        if not self._has_time():
+            self._leave(units, Fate(Status.NOT_FASTER, NO_TIME))
+            return False
+        before = (self.best.units if self.best else ()) if onto is None else onto
+        try:
+            trial = self._apply([*(unit for unit in before if unit not in units), *units])
+        except Exception as error:
+            if all(isinstance(unit.candidate, Rule) for unit in (*before, *units)):
+                raise
+            failed = failure(units[0].candidate, error)
+            if is_alone:
+                self._leave(units, Fate(failed.status, failed.reason))
+            return False
+        if not any(trial.places(unit) for unit in units):
+            if is_alone:
+                self._leave(units, Fate(Status.NOT_FASTER, "another fusion takes its nodes"))
+            return False
+        if len(trial.units) == 1:
+            self.alone[units[0]] = trial
+        trial.verification = self._bench.verify(trial.result, final=False)
+        if not trial.verification.passed:
+            if is_alone:
+                self._leave(units, Fate(Status.WRONG, _together(units, before) + trial.verification.reason))
+            return False
+        self._race(trial, seconds=self._left() / (self._steps_left + 1), resolution=STEP_RESOLUTION)
+        assert trial.latency is not None
+        self.latency = trial.latency
+        change = _change(trial.latency, self.best.latency if self.best else None)
+        if change is Verdict.FASTER or (
+            change is Verdict.UNCHANGED
+            and trial.latency.is_not_slower
+            and all(self._is_trusted(unit) and not unit.overlaps(before) for unit in units)
+        ):
+            self._history.append(trial)
+            return True
+        if is_alone:
+            is_neutral = change is Verdict.UNCHANGED and trial.latency.is_not_slower
+            reason = _finding(trial.latency) if trial.latency.verdict is not Verdict.FASTER else _against(change)
+            self._leave(units, Fate(Status.NOT_FASTER, _together(units, before) + reason, is_neutral=is_neutral))
+        return False
+
+    def _drop_wrong(self, best: Trial) -> None:
+        """Leave out what makes BEST fail the last proof: units that fail it alone, or else the last addition."""
+        assert best.verification is not None
+        wrong: list[Unit] = []
+        for unit in best.units:
+            if len(best.units) > 1:
+                alone = self._apply([unit])
+                self._say(f"verifying {unit.name} alone")
+                verification = self._bench.verify(alone.result, final=True)
+                if not verification.passed:
+                    alone.verification = verification
+                    self.alone[unit] = alone
+                    wrong.append(unit)
+                    self._leave([unit], Fate(Status.WRONG, verification.reason))
+        if not wrong:
+            if len(best.units) == 1:
+                self.alone[best.units[0]] = best
+            self._take_back(Fate(Status.WRONG, best.verification.reason))
+            return
+        # No earlier model with one of them is right; what remains of this one has to be proven and raced anew.
+        self._history = [trial for trial in self._history if not set(wrong) & set(trial.units)]
+        rest = [unit for unit in best.units if unit not in wrong]
+        if rest:
+            self._history.append(self._apply(rest))
+
+    def _take_back(self, fate: Fate) -> None:
+        """Go back to the best model before the last addition."""
+        last = self._history.pop()
+        kept = self._history[-1].units if self._history else ()
+        added = [unit for unit in last.units if unit not in kept]
+        self._leave(added, Fate(fate.status, _together(added, kept) + fate.reason))
+
+    def _apply(self, units: Sequence[Unit]) -> Trial:
+        return apply(self._original, units, self._candidates, provider=self._bench.provider, optimised=self._optimised)
+
+    def _race(self, trial: Trial, *, seconds: float, resolution: float) -> None:
+        seconds = max(seconds, 0.0)
+        trial.latency = self._bench.measure(trial.result, seconds=seconds, resolution=resolution)
+        trial.seconds = seconds
+
+    def _left(self) -> float:
+        """Seconds of the budget that are left."""
+        return self._budget_s - (self._clock() - self._start)
+
+    def _has_time(self) -> bool:
+        """Whether another race may begin: the first one always may."""
+        return self._left() > 0 or self.latency is None
+
+    def _announce(self, words: str) -> None:
+        best = self.best.latency if self.best else None
+        self._say(f"{words}; best so far {best.ratio.ratio:.3f}" if best else words)
 
 
-def _screen(
-    alone: Sequence[Trial], bench: Bench, *, seconds: float, progress: Progress, predictions: Predictions | None
-) -> None:
-    """Leave out the rules that are wrong, and those that make the model slower, each by itself.
-
-    A short race may not tell: what it leaves open, the fused model's race decides.
-    """
-    for trial in alone:
-        if trial.applied:
-            progress(f"verifying {trial.rules[0].id}")
-            trial.verification = bench.verify(trial.model, final=False)
-            if not trial.verification.passed:
-                trial.fate = (Status.WRONG, trial.verification.reason)
-    sound = [trial for trial in alone if trial.is_proven]
-    if len(sound) < 2:
-        return  # one rule alone is the fused model: its race comes next
-    start = time.monotonic()
-    if predictions is not None:
-        sound.sort(key=lambda trial: _promise(trial, predictions), reverse=True)
-    for trial in sound:
-        if predictions is not None and trial is not sound[0] and time.monotonic() - start > seconds:
-            break
-        progress(f"measuring {trial.rules[0].id}")
-        trial.latency = bench.measure(trial.model, seconds=seconds / len(sound), resolution=SCREEN_RESOLUTION)
-        if trial.latency.verdict is Verdict.SLOWER:
-            trial.fate = (Status.NOT_FASTER, "the model is slower with it")
+def _apart(units: Sequence[Unit]) -> tuple[list[Unit], list[Unit]]:
+    """UNITS that have no node in common, the earlier ones first, and the others: alternatives to them."""
+    apart: list[Unit] = []
+    others: list[Unit] = []
+    for unit in units:
+        (others if unit.overlaps(apart) else apart).append(unit)
+    return apart, others
 
 
-def _promise(trial: Trial, predictions: Predictions) -> Saving:
-    """What TRIAL is predicted to save, ns per run."""
-    predicted = _predicted(trial.applied, predictions)
-    return (0, 0) if predicted is None else predicted.saving_ns
+def _change(latency: PairedLatency, best: PairedLatency | None) -> Verdict:
+    """How a model compares with the best until now, each by its race against the original."""
+    if best is None:
+        return latency.verdict
+    change = latency.ratio.ratio / best.ratio.ratio - 1
+    noise = max(interval.half_width for race in (latency, best) for interval in (race.ratio, race.a_a))
+    if abs(change) <= noise:
+        return Verdict.UNCHANGED
+    return Verdict.FASTER if change < 0 else Verdict.SLOWER
 
 
-def _finish(trial: Trial, bench: Bench, *, seconds: float, progress: Progress) -> None:
-    """Prove and measure a model that is about to be written."""
-    progress("verifying the fused model")
-    trial.verification = bench.verify(trial.model, final=True)
-    if trial.verification.passed:
-        progress("measuring the fused model")
-        trial.latency = bench.measure(trial.model, seconds=seconds, resolution=FINAL_RESOLUTION)
+def _together(units: Sequence[Unit], others: Sequence[Unit]) -> str:
+    """Begins a reason that holds for UNITS with OTHERS."""
+    names = dict.fromkeys(unit.name for unit in others if unit not in units)
+    return f"together with {', '.join(names)} " if names else ""
 
 
-def _turn_down(together: Trial, applied: Sequence[Trial]) -> None:
-    """Leave out the rule that did worst alone, because all together were wrong or not shown to be as fast."""
-    # One that was not raced alone, since others promised more, goes first.
-    worst = max(applied, key=lambda trial: trial.latency.ratio.ratio if trial.latency else math.inf)
-    others = ", ".join(trial.rules[0].id for trial in applied if trial is not worst)
-    place = f"together with {others} " if others else ""
-    if not together.is_proven:
-        assert together.verification is not None
-        worst.fate = (Status.WRONG, place + together.verification.reason)
-        return
-    assert together.latency is not None
-    is_slower = together.latency.verdict is Verdict.SLOWER
-    finding = "the model is slower" if is_slower else "the model was not shown to be as fast as before: too much noise"
-    worst.fate = (Status.NOT_FASTER, place + finding)
-    if not others:
-        worst.latency = together.latency
+def _against(change: Verdict) -> str:
+    """Why a model that is faster than the original was turned down: it is not faster than the best one."""
+    return "the model is slower than without it" if change is Verdict.SLOWER else "no further gain was measured"
 
 
-def _fusions(alone: Sequence[Trial], fused: Trial | None, predictions: Predictions | None) -> Iterator[Fusion]:
-    """Every rule's places, those that ended alike in one entry, the applied ones first."""
-    for trial in alone:
-        status, reason = trial.fate or (Status.KEPT, "")
-        applied = trial.applied
-        if fused is not None and trial.fate is None:
-            in_output = tuple(site for site in fused.applied if site.rule == trial.rules[0].id)
-            if applied and not in_output:
-                status, reason = Status.NOT_FASTER, "another fusion takes its nodes"
-            applied = in_output or applied
-        # The race of the fused model is that of its only rule.
-        only = fused is not None and {site.rule for site in fused.applied} == {trial.rules[0].id}
-        latency = trial.latency or (fused.latency if fused is not None and only else None)
-        if applied:
-            yield Fusion(
-                rule=trial.rules[0].id,
-                family=trial.rules[0].family,
-                nodes=_nodes(applied),
-                sites=len(applied),
-                status=status,
-                reason=reason,
-                ratio=latency.ratio if latency else None,
-                max_abs_error=trial.verification.max_abs_error if trial.verification else None,
-                predicted=_predicted(applied, predictions),
-            )
-        yield from _refused(trial, predictions)
-
-
-def _refused(trial: Trial, predictions: Predictions | None) -> Iterator[Fusion]:
-    """The places where a rule must not be applied, by reason."""
-    groups: dict[tuple[str, str], list[Site]] = {}
-    for site in trial.sites:
-        if site.status != "applied":
-            groups.setdefault((site.status, site.reason), []).append(site)
-    rule = trial.rules[0]
-    for (status, reason), sites in groups.items():
-        predicted = _predicted(sites, predictions)
-        yield Fusion(rule.id, rule.family, _nodes(sites), len(sites), Status(status), reason, predicted=predicted)
-
-
-def _predicted(sites: Sequence[Site], predictions: Predictions | None) -> Predicted | None:
-    return None if predictions is None else predictions.of(site.nodes for site in sites)
-
-
-def _nodes(sites: Sequence[Site]) -> tuple[str, ...]:
-    return tuple(name for site in sites for name in site.nodes)
+def _finding(latency: PairedLatency) -> str:
+    """Why a race turned a model down."""
+    if latency.verdict is Verdict.SLOWER:
+        return "the model is slower"
+    if latency.is_not_slower:
+        return "no gain was measured"
+    return "the model was not shown to be as fast as before: too much noise"

@@ -114,7 +114,7 @@ def test_a_fusion_that_pays_is_proven_measured_and_written(tmp_path: Path) -> No
 
 def test_a_wrong_rule_is_caught_and_the_original_written(tmp_path: Path) -> None:
     path = written(tmp_path, ABS_TANH)
-    report = fuse(path, output=tmp_path / "out.onnx", rules=[WRONG_TANH], **FAST)
+    report = fuse(path, output=tmp_path / "out.onnx", candidates=[WRONG_TANH], **FAST)
     document = checked(report)
     (wrong,) = document["fusions"]
     assert wrong["status"] == "wrong"
@@ -128,7 +128,7 @@ def test_a_wrong_rule_is_caught_and_the_original_written(tmp_path: Path) -> None
 
 def test_a_rule_that_makes_the_model_slower_is_left_out(tmp_path: Path) -> None:
     path = written(tmp_path, ABS_TANH)
-    report = fuse(path, output=tmp_path / "out.onnx", rules=[SLOW_ABS], **FAST)
+    report = fuse(path, output=tmp_path / "out.onnx", candidates=[SLOW_ABS], **FAST)
     document = checked(report)
     (slow,) = document["fusions"]
     assert (slow["status"], slow["max_abs_error"]) == ("not_faster", 0.0)
@@ -145,7 +145,7 @@ def test_wrong_and_slow_rules_take_no_right_one_with_them(tmp_path: Path) -> Non
     text = text.rstrip("}") + "    b = Abs(u)\n    v = Sinh(b)\n}"
     path = written(tmp_path, text, **TANH_CONSTANTS)
     rules = [*RULES, SLOW_ABS, replacing("Sinh", "Cosh")]
-    report = fuse(path, rules=rules, **(FAST | {"budget_s": 3.0}))
+    report = fuse(path, candidates=rules, **(FAST | {"budget_s": 3.0}))
     checked(report)
     assert {fusion.rule: fusion.status for fusion in report.fusions} == {
         "tanh-gelu": Status.KEPT,
@@ -310,6 +310,6 @@ def test_a_provider_that_did_not_load_is_told(tmp_path: Path) -> None:
 def test_the_same_seed_gives_the_same_proof(tmp_path: Path) -> None:
     path = written(tmp_path, TANH_GELU, **TANH_CONSTANTS)
     rules = [WRONG_TANH]  # no race, so nothing depends on the clock
-    one, two = (checked(fuse(path, seed=3, rules=rules, **FAST)) for _ in range(2))
+    one, two = (checked(fuse(path, seed=3, candidates=rules, **FAST)) for _ in range(2))
     assert (one["fusions"], one["runtime"]) == (two["fusions"], two["runtime"])
     assert one["fusions"][0]["max_abs_error"] > 0

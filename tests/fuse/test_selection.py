@@ -1,11 +1,16 @@
-"""Which fusions stay, told by a bench whose answers the test writes."""
+"""Which fusions stay, told by a bench and parts whose answers the test writes."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, cast
 
-from advisor.fuse.result import Status
+import pytest
+
+from advisor.fuse.result import Fusion, Status
+from advisor.fuse.screening import Screened
 from advisor.fuse.selection import Selection, select
+from advisor.fuse.transform import Applied, NotApplicable
 from advisor.fuse.verify import Verification
 from advisor.measure.latency import PairedLatency
 from advisor.measure.session import CPU
@@ -14,136 +19,366 @@ from tests.fuse.graphs import model, operators
 from tests.fuse.trial_rules import replacing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     import onnx_ir as ir
 
     from advisor.fuse.bench import Bench
+    from advisor.fuse.rewrite import Site
+    from advisor.fuse.rule import Family
+    from advisor.fuse.screening import Screening
+    from advisor.fuse.units import Candidate, Unit
+
+    Operators = set[str]
 
 MODEL = "(float[4] x) => (float[4] y) { a = Sin(x)  b = Tanh(a)  y = Abs(b) }"
 RULES = [replacing("Sin", "Cos"), replacing("Tanh", "Sigmoid"), replacing("Abs", "Relu")]
 A_A = Interval(1.0, 0.995, 1.005)
+SECONDS_OF_A_RACE = 1.0
 
 
-class ScriptedBench:
-    """Answers from the operators in a model."""
+def race(ratio: float, noise: float = 0.003) -> PairedLatency:
+    interval = Interval(ratio, ratio * (1 - noise), ratio * (1 + noise))
+    return PairedLatency(100.0, 100 * ratio, interval, A_A, judge(interval, A_A), 60, 10)
 
-    provider = CPU
 
-    def __init__(
-        self,
-        ratio: Callable[[set[str]], float],
-        wrong: Callable[[set[str]], bool] = lambda _: False,
-        noise: float = 0.005,
-    ) -> None:
-        self.ratio, self.wrong, self.noise = ratio, wrong, noise
-        self.raced: list[tuple[set[str], float]] = []
+def proof(*, passed: bool = True) -> Verification:
+    return Verification(passed, 5, 1e-7 if passed else 0.1, 0.1, "y", "" if passed else "output 'y' is off")
 
-    def verify(self, candidate: ir.Model, *, final: bool) -> Verification:
-        assert isinstance(final, bool)
-        failed = self.wrong(set(operators(candidate)))
-        return Verification(not failed, 5, 0.1 if failed else 1e-7, 0.1, "y", "output 'y' is off" if failed else "")
 
-    def measure(self, candidate: ir.Model, *, seconds: float, resolution: float) -> PairedLatency:
+@dataclass
+class Scripted:
+    """A bench, its parts and its clock: answers from the operators in a model, and from the names of units."""
+
+    ratio: Callable[[Operators], float] = lambda _: 1.0
+    wrong: Callable[[Operators], bool] = lambda _: False
+    wrong_at_last: Callable[[Operators], bool] = lambda _: False
+    noise: float = 0.003
+    parts: dict[str, float | None] = field(default_factory=dict)
+    """Ratio of a unit on its part, by the rule's id; None is wrong there, what is not in it cannot be cut out."""
+    shares: dict[str, float] = field(default_factory=dict)
+    provider: str = CPU
+    now: float = 0.0
+    raced: list[tuple[Operators, float]] = field(default_factory=list)
+    proven: list[tuple[Operators, bool]] = field(default_factory=list)
+    interrupt_at: int | None = None
+
+    def verify(self, candidate: Applied, *, final: bool) -> Verification:
+        present = set(operators(candidate.model))
+        self.proven.append((present, final))
+        return proof(passed=not (self.wrong(present) or (final and self.wrong_at_last(present))))
+
+    def measure(self, candidate: Applied, *, seconds: float, resolution: float) -> PairedLatency:
         assert resolution > 0
-        present = set(operators(candidate))
+        if len(self.raced) == self.interrupt_at:
+            raise KeyboardInterrupt
+        present = set(operators(candidate.model))
         self.raced.append((present, seconds))
-        middle = self.ratio(present)
-        ratio = Interval(middle, middle * (1 - self.noise), middle * (1 + self.noise))
-        return PairedLatency(100.0, 100 * middle, ratio, A_A, judge(ratio, A_A), 60, 10)
+        self.now += SECONDS_OF_A_RACE
+        return race(self.ratio(present), self.noise)
+
+    def prepare(self, units: Sequence[Unit]) -> None:
+        assert len(set(units)) == len(units)
+
+    def share(self, unit: Unit) -> float | None:
+        return self.shares.get(unit.name)
+
+    def race(self, unit: Unit, *, seconds: float) -> Screened | None:
+        assert seconds > 0
+        if unit.name not in self.parts:
+            return None
+        ratio = self.parts[unit.name]
+        return Screened(proof(passed=ratio is not None), None if ratio is None else race(ratio), 1)
 
 
-def selected(bench: ScriptedBench, budget_s: float = 20.0) -> tuple[Selection, dict[str, Status]]:
-    found = select(model(MODEL), RULES, cast("Bench", bench), budget_s=budget_s, progress=lambda _: None)
-    return found, {fusion.rule: fusion.status for fusion in found.fusions}
+def selected(
+    script: Scripted, candidates: Sequence[Candidate] = RULES, *, budget_s: float = 20.0, text: str = MODEL
+) -> tuple[Selection, dict[str, Fusion]]:
+    found = select(
+        model(text),
+        candidates,
+        cast("Bench", script),
+        cast("Screening", script),
+        budget_s=budget_s,
+        progress=lambda _: None,
+        clock=lambda: script.now,
+    )
+    return found, {fusion.rule: fusion for fusion in found.fusions}
+
+
+def statuses(fusions: dict[str, Fusion]) -> dict[str, Status]:
+    return {rule: fusion.status for rule, fusion in fusions.items()}
+
+
+def product(ratios: dict[str, float]) -> Callable[[Operators], float]:
+    """The ratio of a model in which each of the operators there counts alone."""
+
+    def ratio(present: Operators) -> float:
+        result = 1.0
+        for operator, factor in ratios.items():
+            result *= factor if operator in present else 1.0
+        return result
+
+    return ratio
 
 
 def test_what_wins_stays_and_what_makes_the_model_slower_goes() -> None:
-    bench = ScriptedBench(lambda ops: (0.9 if "Cos" in ops else 1) * (1.1 if "Sigmoid" in ops else 1))
-    found, statuses = selected(bench)
-    assert statuses == {"sin": Status.KEPT, "tanh": Status.NOT_FASTER, "abs": Status.KEPT}
+    script = Scripted(product({"Cos": 0.9, "Sigmoid": 1.1}))
+    found, fusions = selected(script)
+    assert statuses(fusions) == {"sin": Status.KEPT, "tanh": Status.NOT_FASTER, "abs": Status.NOT_FASTER}
     assert found.fused is not None
-    assert operators(found.fused.model) == ["Cos", "Tanh", "Relu"]
-    assert [fusion.ratio.ratio for fusion in found.fusions if fusion.ratio] == [0.9, 1.1, 1.0]
+    assert operators(found.fused.result.model) == ["Cos", "Tanh", "Abs"]
+    assert fusions["sin"].ratio is not None
+    assert "no gain" in fusions["abs"].reason
+    assert "with sin" in fusions["tanh"].reason
 
 
 def test_what_is_wrong_is_never_raced_and_says_its_error() -> None:
-    bench = ScriptedBench(lambda _: 0.5, wrong=lambda ops: "Sigmoid" in ops)
-    found, statuses = selected(bench)
-    assert statuses == {"sin": Status.KEPT, "tanh": Status.WRONG, "abs": Status.KEPT}
-    assert not any("Sigmoid" in ops for ops, _ in bench.raced)
-    wrong = next(fusion for fusion in found.fusions if fusion.status is Status.WRONG)
-    assert (wrong.max_abs_error, wrong.ratio) == (0.1, None)
-    assert "'y' is off" in wrong.reason
+    script = Scripted(lambda _: 0.5, wrong=lambda ops: "Sigmoid" in ops)
+    _, fusions = selected(script)
+    assert statuses(fusions)["tanh"] is Status.WRONG
+    assert not any("Sigmoid" in ops for ops, _ in script.raced)
+    assert "'y' is off" in fusions["tanh"].reason
 
 
-def test_right_alone_and_wrong_together_loses_one() -> None:
-    bench = ScriptedBench(lambda ops: 0.9 if "Cos" in ops else 0.95, wrong=lambda ops: {"Cos", "Relu"} <= ops)
-    found, statuses = selected(bench)
+def test_what_is_wrong_or_slower_on_a_part_never_meets_the_whole_model() -> None:
+    script = Scripted(lambda _: 0.9, parts={"sin": None, "tanh": 1.2, "abs": 0.8})
+    _, fusions = selected(script)
+    assert statuses(fusions) == {"sin": Status.WRONG, "tanh": Status.NOT_FASTER, "abs": Status.KEPT}
+    assert (fusions["sin"].max_abs_error, fusions["sin"].ratio, fusions["sin"].screened) == (0.1, None, None)
+    assert fusions["tanh"].screened is not None
+    assert fusions["tanh"].screened.ratio == 1.2
+    assert {frozenset(ops) for ops, _ in script.proven} == {frozenset({"Sin", "Tanh", "Relu"})}
+
+
+def test_what_won_on_parts_is_raced_together_once_and_kept_though_each_gain_is_small() -> None:
+    script = Scripted(product({"Cos": 0.997, "Sigmoid": 0.997, "Relu": 0.997}), parts=dict.fromkeys(RULE_IDS, 0.8))
+    found, fusions = selected(script)
+    assert set(statuses(fusions).values()) == {Status.KEPT}
     assert found.fused is not None
-    assert not {"Cos", "Relu"} <= set(operators(found.fused.model))
-    assert list(statuses.values()).count(Status.WRONG) >= 1
-    assert any("together with" in fusion.reason for fusion in found.fusions)
+    assert [ops for ops, _ in script.raced] == [{"Cos", "Sigmoid", "Relu"}]
 
 
-def test_slower_together_loses_the_one_that_did_worst_alone() -> None:
-    def ratio(ops: set[str]) -> float:
-        if {"Cos", "Sigmoid"} <= ops:
-            return 1.2
-        return 0.8 if "Cos" in ops else 0.9
+RULE_IDS = [rule.id for rule in RULES]
 
-    found, statuses = selected(ScriptedBench(ratio))
-    assert statuses["sin"] is Status.KEPT
-    assert statuses["tanh"] is Status.NOT_FASTER
+
+def test_right_on_parts_and_wrong_together_loses_no_more_than_it_must() -> None:
+    script = Scripted(
+        product({"Cos": 0.9, "Sigmoid": 0.9, "Relu": 0.9}),
+        wrong=lambda ops: {"Cos", "Relu"} <= ops,
+        parts=dict.fromkeys(RULE_IDS, 0.8),
+    )
+    found, fusions = selected(script)
+    assert sorted(statuses(fusions).values()) == [Status.KEPT, Status.KEPT, Status.WRONG]
+    assert found.fused is not None
+    assert any("together with" in fusion.reason for fusion in fusions.values())
+
+
+def test_slower_in_the_whole_model_than_on_a_part_is_found_by_halves() -> None:
+    script = Scripted(product({"Cos": 0.9, "Sigmoid": 1.2, "Relu": 0.95}), parts=dict.fromkeys(RULE_IDS, 0.8))
+    _, fusions = selected(script)
+    assert statuses(fusions) == {"sin": Status.KEPT, "tanh": Status.NOT_FASTER, "abs": Status.KEPT}
+
+
+def test_wrong_only_on_inputs_of_the_last_proof_is_found_and_the_rest_kept() -> None:
+    script = Scripted(
+        product({"Cos": 0.9, "Sigmoid": 0.9}),
+        wrong_at_last=lambda ops: "Sigmoid" in ops,
+        parts={"sin": 0.8, "tanh": 0.8},
+    )
+    found, fusions = selected(script)
+    assert statuses(fusions)["tanh"] is Status.WRONG
+    assert found.fused is not None
+    assert operators(found.fused.result.model) == ["Cos", "Tanh", "Abs"]
+    assert script.proven[-1] == ({"Cos", "Tanh", "Abs"}, True)
     assert found.latency is not None
-    assert found.latency.ratio.ratio == 0.8
+    assert found.latency.ratio.ratio == 0.9
+
+
+def test_whatever_is_kept_was_proven_on_all_inputs_at_the_end() -> None:
+    script = Scripted(product({"Cos": 0.9}), wrong_at_last=lambda ops: "Cos" in ops)
+    found, fusions = selected(script)
+    assert found.fused is None
+    assert statuses(fusions)["sin"] is Status.WRONG
 
 
 def test_nothing_that_wins_leaves_the_original_and_claims_nothing() -> None:
-    found, statuses = selected(ScriptedBench(lambda ops: 1.3 if ops & {"Cos", "Sigmoid", "Relu"} else 1.0))
+    found, fusions = selected(Scripted(lambda ops: 1.3 if ops & {"Cos", "Sigmoid", "Relu"} else 1.0))
     assert found.fused is None
-    assert set(statuses.values()) == {Status.NOT_FASTER}
+    assert set(statuses(fusions).values()) == {Status.NOT_FASTER}
+
+
+def test_equal_speed_is_no_gain_and_leaves_the_original() -> None:
+    found, fusions = selected(Scripted())
+    assert found.fused is None
+    assert set(statuses(fusions).values()) == {Status.NOT_FASTER}
+    assert all("no gain" in fusion.reason for fusion in fusions.values())
 
 
 def test_noise_that_would_hide_a_loss_keeps_nothing() -> None:
-    found, statuses = selected(ScriptedBench(lambda _: 1.0, noise=0.1))
+    found, fusions = selected(Scripted(noise=0.1, parts=dict.fromkeys(RULE_IDS, 0.8)))
     assert found.fused is None
-    assert set(statuses.values()) == {Status.NOT_FASTER}
-    assert any("noise" in fusion.reason for fusion in found.fusions)
+    assert set(statuses(fusions).values()) == {Status.NOT_FASTER}
+    assert any("noise" in fusion.reason for fusion in fusions.values())
 
 
-def test_equal_speed_shown_within_the_margin_is_kept() -> None:
-    found, statuses = selected(ScriptedBench(lambda _: 1.0))
-    assert found.fused is not None
-    assert set(statuses.values()) == {Status.KEPT}
+def test_nodes_that_take_too_little_to_be_measured_are_not_tried() -> None:
+    script = Scripted(lambda _: 0.9, shares={"sin": 0.002, "tanh": 0.5, "abs": 0.004})
+    _, fusions = selected(script)
+    assert fusions["sin"].reason == "its nodes take 0.2 % of a run, less than can be measured"
+    assert statuses(fusions)["tanh"] is Status.KEPT
+    assert {frozenset(ops) for ops, _ in script.raced} == {frozenset({"Sin", "Sigmoid", "Abs"})}
 
 
-def test_a_single_rule_is_raced_once_with_the_whole_budget() -> None:
-    bench = ScriptedBench(lambda _: 0.9)
-    found = select(model(MODEL), RULES[:1], cast("Bench", bench), budget_s=20, progress=lambda _: None)
-    assert len(bench.raced) == 1
-    assert bench.raced[0][1] > 19
+def test_small_places_of_one_rule_count_together() -> None:
+    text = "(float[4] x, float[2, 2] z) => (float[4] y, float[2, 2] u) { y = Sin(x)  u = Sin(z) }"
+    script = Scripted(product({"Cos": 0.9}), shares={"sin": 0.003})
+    found, _ = selected(script, RULES[:1], text=text)
+    assert [(fusion.sites, fusion.status) for fusion in found.fusions] == [(2, Status.KEPT)]
+
+
+def test_a_single_unit_is_raced_once_with_the_whole_budget() -> None:
+    script = Scripted(lambda _: 0.9)
+    found, _ = selected(script, RULES[:1])
+    assert [seconds for _, seconds in script.raced] == [20]
     assert found.fusions[0].ratio is not None
 
 
-def test_races_share_the_budget() -> None:
-    bench = ScriptedBench(lambda _: 0.9)
-    selected(bench, budget_s=20)
-    assert [round(seconds, 1) for _, seconds in bench.raced[:3]] == [3.3, 3.3, 3.3]
-    assert bench.raced[3][1] > 9
+def test_races_share_the_budget_and_end_with_it() -> None:
+    script = Scripted(product({"Cos": 0.99, "Sigmoid": 0.9, "Relu": 0.9}))
+    _, fusions = selected(script, budget_s=2)
+    assert sum(seconds for _, seconds in script.raced[:2]) <= 2
+    assert sorted(statuses(fusions).values()) == [Status.KEPT, Status.KEPT, Status.NOT_FASTER]
+    assert any("larger --budget" in fusion.reason for fusion in fusions.values())
+    assert script.raced[-1][1] == 0.5  # the last race has its quarter, whatever was spent
 
 
 def test_refused_places_are_told_with_their_reason() -> None:
     rules = [replacing("Sin", "Cos", refusal="it is in use"), replacing("Abs", "Relu")]
-    bench = cast("Bench", ScriptedBench(lambda _: 0.9))
-    found = select(model(MODEL), rules, bench, budget_s=20, progress=lambda _: None)
-    refused = found.fusions[0]
-    assert (refused.rule, refused.status, refused.reason, refused.sites) == ("sin", Status.ILLEGAL, "it is in use", 1)
+    _, fusions = selected(Scripted(lambda _: 0.9), rules)
+    refused = fusions["sin"]
+    assert (refused.status, refused.reason, refused.sites) == (Status.ILLEGAL, "it is in use", 1)
     assert len(refused.nodes) == 1
 
 
 def test_no_place_at_all_races_nothing() -> None:
-    bench = ScriptedBench(lambda _: 0.9)
-    plain = model("(float[4] x) => (float[4] y) { y = Neg(x) }")
-    found = select(plain, RULES, cast("Bench", bench), budget_s=20, progress=lambda _: None)
-    assert (found.fused, found.latency, found.fusions, bench.raced) == (None, None, (), [])
+    script = Scripted(lambda _: 0.9)
+    found, _ = selected(script, text="(float[4] x) => (float[4] y) { y = Neg(x) }")
+    assert (found.fused, found.latency, found.fusions, script.raced) == (None, None, (), [])
+
+
+def test_a_larger_window_and_a_smaller_one_are_decided_by_measurement() -> None:
+    smaller, larger = replacing("Tanh", "Sigmoid"), windowed("tanh-abs")
+    for better, kept in ((0.7, "tanh-abs"), (0.95, "tanh")):
+        script = Scripted(product({"Sigmoid": 0.9, "Softplus": better}))
+        _, fusions = selected(script, [smaller, larger])
+        assert {rule for rule, fusion in fusions.items() if fusion.status is Status.KEPT} == {kept}
+
+
+def test_what_another_fusion_makes_possible_is_tried_with_it() -> None:
+    rules = [replacing("Sin", "Cos"), replacing("Cos", "Erf")]
+    script = Scripted(product({"Erf": 0.8}))
+    found, fusions = selected(script, rules)
+    assert statuses(fusions) == {"sin": Status.KEPT, "cos": Status.KEPT}
+    assert found.fused is not None
+    assert operators(found.fused.result.model) == ["Erf", "Tanh", "Abs"]
+
+
+def test_an_interruption_keeps_what_was_the_best_and_proves_it() -> None:
+    script = Scripted(product({"Cos": 0.9, "Sigmoid": 0.9, "Relu": 0.9}), interrupt_at=2)
+    found, fusions = selected(script)
+    assert found.interrupted
+    assert found.fused is not None
+    assert found.fused.latency is not None
+    assert sum(fusion.status is Status.KEPT for fusion in fusions.values()) == 2
+    assert "interrupted" in next(fusion.reason for fusion in fusions.values() if fusion.status is not Status.KEPT)
+    assert script.proven[-1] == (set(operators(found.fused.result.model)), True)
+
+
+def test_an_interruption_before_anything_is_proven_ends_all() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        selected(Scripted(lambda _: 0.9, interrupt_at=0))
+
+
+@dataclass(frozen=True)
+class Library:
+    """An optimiser of somebody else's."""
+
+    id: str
+    change: Callable[[ir.Model], None]
+    family: Family = "optimizer"
+    description: str = "…"
+
+    def apply(self, subject: ir.Model, *, provider: str, accept: Callable[[Site], bool]) -> Applied:
+        from advisor.fuse.rewrite import Site
+
+        assert provider == CPU
+        site = Site(self.id, self.family, tuple(node.name or "" for node in subject.graph), "y", "applied", "", "")
+        if not accept(site):
+            return Applied(subject, ())
+        self.change(subject)
+        return Applied(subject, (site,))
+
+
+def becoming(old: str, new: str) -> Callable[[ir.Model], None]:
+    def change(subject: ir.Model) -> None:
+        for node in subject.graph:
+            node.op_type = new if node.op_type == old else node.op_type
+
+    return change
+
+
+def windowed(name: str) -> Library:
+    """A transform that takes Tanh and Abs as one."""
+
+    @dataclass(frozen=True)
+    class Window(Library):
+        def apply(self, subject: ir.Model, *, provider: str, accept: Callable[[Site], bool]) -> Applied:
+            from advisor.fuse.rewrite import Site, rewrite
+
+            assert not rewrite(subject, (), provider=provider)
+            tanh, last = list(subject.graph)[-2:]
+            if tanh.op_type != "Tanh":
+                return Applied(subject, ())
+            nodes = tuple(f"{node.op_type} → {node.outputs[0].name}" for node in (tanh, last))
+            site = Site(self.id, self.family, nodes, "y", "applied", "", "two")
+            if not accept(site):
+                return Applied(subject, ())
+            self.change(subject)
+            return Applied(subject, (site,))
+
+    return Window(name, becoming("Tanh", "Softplus"), family="elementwise")
+
+
+def test_at_most_one_library_stays_and_fusions_go_on_top() -> None:
+    libraries = [Library("one", becoming("Sin", "Cosh")), Library("two", becoming("Sin", "Sinh"))]
+    script = Scripted(product({"Cosh": 0.9, "Sinh": 0.8, "Relu": 0.9}))
+    found, fusions = selected(script, [*libraries, RULES[2]])
+    assert statuses(fusions) == {"abs": Status.KEPT, "one": Status.NOT_FASTER, "two": Status.KEPT}
+    assert found.fused is not None
+    assert operators(found.fused.result.model) == ["Sinh", "Tanh", "Relu"]
+
+
+def test_a_library_that_wins_only_alone_is_found() -> None:
+    script = Scripted(lambda ops: 1.1 if {"Cosh", "Relu"} <= ops else 0.7 if "Cosh" in ops else 0.9)
+    found, fusions = selected(script, [Library("one", becoming("Sin", "Cosh")), RULES[2]])
+    assert fusions["one"].status is Status.KEPT
+    assert found.fused is not None
+    assert operators(found.fused.result.model) == ["Cosh", "Tanh", "Abs"]
+
+
+def test_what_a_library_cannot_do_is_a_line_in_the_report() -> None:
+    def missing(_: ir.Model) -> None:
+        raise NotApplicable("onnxslim is not installed", is_missing=True)
+
+    def crash(_: ir.Model) -> None:
+        raise IndexError("list index out of range")
+
+    libraries = [Library("missing", missing), Library("crashing", crash)]
+    _, fusions = selected(Scripted(product({"Cos": 0.9})), [*libraries, RULES[0]])
+    assert statuses(fusions) == {
+        "sin": Status.KEPT,
+        "missing": Status.UNSUPPORTED,
+        "crashing": Status.ILLEGAL,
+    }
+    assert "IndexError: list index out of range" in fusions["crashing"].reason
