@@ -261,6 +261,9 @@ class _Pass:
         found: list[Element] = list(sizes)
         for axis in axes:
             found[axis] = None
+            size = sizes[axis]
+            if isinstance(size, int) and len(axes) == 1 and starts is not None and ends is not None:
+                found[axis] = len(range(size)[starts[0] : ends[0] : steps[0] if steps else 1])
         end = self._of(node, 2)
         if len(axes) == 1 and starts == [0] and steps in (None, [1]) and end is not None and isinstance(end[0], str):
             (axis,) = axes

@@ -76,10 +76,9 @@ def test_shapes_that_the_model_computes() -> None:
     assert (found[-1:], status(sites)) == (FUSED, {"attention": "applied"})
     # Where the shape is that of another tensor, -1 is another number.
     head = head.replace("seq, 8] q", "seq, 8] q, float[others, seq, 8] w")
-    found, sites = attention(
-        head=head, first=first.replace("Shape(q)", "Shape(w)"), numbers=f"{numbers}, float scale = {{0.5}}"
-    )
-    assert "MultiHeadAttention" not in found
+    body = " ".join([first.replace("Shape(q)", "Shape(w)"), *PARTS.values()])
+    after, sites = rewritten(model(f"{head} <{numbers}, float scale = {{0.5}}> {{ {body} }}"), [ATTENTION])
+    assert "MultiHeadAttention" not in operators(after)
     assert "not certain" in sites[0].reason
 
 
