@@ -1,4 +1,4 @@
-"""The tables by which the run-time side knows its kernels, as LLVM IR: the structures of glue/glue.c, field by field."""
+"""The tables by which the run-time side knows its kernels, as LLVM IR: the structures of glue.c, field by field."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ RELATIVE = {X86_64: 8, AARCH64: 1027}
 """R_*_RELATIVE: the loader adds the address at which the library lies."""
 
 
-class Malformed(ValueError):
+class Malformed(ValueError):  # noqa: N818 - reads as what it is at every raise
     """The object is not one that can become a library of this kind; the message says why."""
 
 

@@ -113,7 +113,8 @@ def build_library(
     unique = {expression.name: expression for expression in expressions}
     operators = [Operator(expression) for expression in unique.values()]
     operators += [Operator(unique[name], CUDA, text) for name, text in (ptx or {}).items()]
-    modules = [kernel_module(list(unique.values()), list(chosen)), tables(operators, chosen)]
+    described = tables(operators, chosen)  # refuses what no kernel can be made for
+    modules = [kernel_module(list(unique.values()), list(chosen)), described]
     return linked(modules, target, seconds=SECONDS_AT_LEAST + SECONDS_EACH * len(unique))
 
 
