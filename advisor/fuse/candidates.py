@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from advisor.fuse.optimizers import OPTIMIZERS
 from advisor.fuse.rules import RULES
+from advisor.fuse.shared_input import SHARED_INPUT
+from advisor.fuse.structure import STRUCTURE
 
 if TYPE_CHECKING:
     from advisor.fuse.rule import Rule
@@ -12,4 +15,5 @@ if TYPE_CHECKING:
 
 __all__ = ["CANDIDATES"]
 
-CANDIDATES: tuple[Rule | Transform, ...] = (*RULES,)
+# What a library leaves is cleaned up, and what that leaves is fused (or un-fused) by rules.
+CANDIDATES: tuple[Rule | Transform, ...] = (*OPTIMIZERS, *STRUCTURE, *RULES)
