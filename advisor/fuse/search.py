@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 from pathlib import Path
@@ -28,6 +29,7 @@ from advisor.output import staged
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from advisor.fuse.transform import Applied
     from advisor.fuse.units import Candidate
     from advisor.measure.inputs import Inputs
 
@@ -115,12 +117,13 @@ def fuse(
         verification = Verification(True, len(bench.reference.sets), max_abs_error=0.0, max_rel_error=0.0)
     assert verification is not None
     result = original if fused is None else fused.result.model
+    library: Path | None = None
     if target is not None:
         say("writing the result")
         if fused is None:
             _write_original(path, original, target, bench.provider)
         else:
-            save(fused.result.model, target)
+            library = _write_fused(fused.result, target)
     baseline_ns = latency.baseline_ns if latency else bench.baseline(seconds=min(BASELINE_SECONDS, budget_s))
     gaps: Gaps | None = None
     batches: tuple[BatchLatency, ...] = ()
@@ -150,7 +153,7 @@ def fuse(
         interrupted = True  # the result is chosen and written: what is missing is only told
     return FusionReport(
         model=ModelFile(path, count_nodes(original), opset(original)),
-        fused=ModelFile(target, count_nodes(result), opset(result)),
+        fused=ModelFile(target, count_nodes(result), opset(result), library),
         changed=fused is not None,
         provider=bench.provider,
         onnxruntime=version(),
@@ -206,6 +209,23 @@ def _write_original(path: Path, original: ir.Model, target: Path, provider: str)
         return
     with staged(target) as temporary:
         shutil.copyfile(path, temporary)
+
+
+def _write_fused(fused: Applied, target: Path) -> Path | None:
+    """Write a fused model and, first, the library of custom operators that it needs, beside it; return that one.
+
+    The library's name holds a hash of its bytes: a model never meets another one's.
+    """
+    if fused.libraries and target.exists() and not target.is_file():
+        raise BadInput(f"{target} is no file: the fused model needs a library beside it, so name a file")
+    library: Path | None = None
+    for source in fused.libraries:
+        data = source.read_bytes()
+        library = target.with_name(f"{target.stem}.{hashlib.sha256(data).hexdigest()[:16]}{source.suffix}")
+        with staged(library) as temporary:
+            temporary.write_bytes(data)
+    save(fused.model, target)
+    return library
 
 
 def _has_external_data(model: ir.Model) -> bool:

@@ -3,8 +3,9 @@
 1. Equal places of one candidate are a unit. Units whose nodes take less of a run than can be measured are put together
    or left out.
 2. Every unit is proven and raced on a part of the model.
-3. Those that won there are applied together, proven and raced in the whole model; where that fails, in halves. Those of
-   which the part did not tell are added one by one, and have to make the whole model measurably faster.
+3. Those that won there are applied together, proven and raced in the whole model; where that fails, in halves. Then
+   those that seem faster, which is not sure, and those of which the part did not tell, one by one: they have to make the
+   whole model measurably faster.
 4. The work of a library's optimiser is one more unit: at most one of them stays, and everything else goes on top.
 5. What only other fusions make possible is tried with all of them together.
 6. The result is proven on every set of inputs and raced for longer. Where it fails, the last addition is taken back.
@@ -151,6 +152,7 @@ class _Search:
         self._steps_left = 0
         self._optimised: dict[str, Applied] = {}
         self._history: list[Trial] = []
+        self._last: Trial | None = None
         self.units: list[Unit] = []
         self.refused: list[Site] = []
         self.failures: list[Failure] = []
@@ -173,13 +175,27 @@ class _Search:
         self.refused += found.refused
         self.failures += found.failures
         units = self._measurable(found.units)
-        winners = self._screen(units) if len(units) + len(optimizers) > 1 else []
-        doubtful = [unit for unit in units if unit not in winners and unit not in self.fates]
-        apart, overlapping = _apart(winners)
-        singles = [*overlapping, *doubtful]
-        self._steps_left = bool(apart) + len(singles) + len(optimizers)
+        structure = [unit for unit in units if unit.candidate.family == "structure"]
+        fusions = [unit for unit in units if unit not in structure]
+        winners = self._screen(fusions) if len(units) + len(optimizers) > 1 else []
+        rest = [unit for unit in fusions if unit not in winners and unit not in self.fates]
+        leaning, doubtful = [], []
+        for unit in rest:
+            (leaning if self._leans(unit) and not unit.overlaps([*winners, *leaning]) else doubtful).append(unit)
+        apart, rivals = self._windows(winners)
+        self._steps_left = bool(apart) + bool(leaning) + bool(structure) + len(doubtful) + len(optimizers)
         if apart:
             self._add_in_halves(apart)
+        self._leave(
+            (unit for unit in rivals if self.best and unit.overlaps(self.best.units)),
+            Fate(Status.NOT_FASTER, "its nodes, taken with more or fewer others, save more"),
+        )
+        singles = [*(unit for unit in rivals if unit not in self.fates), *doubtful]
+        self._steps_left = bool(leaning) + bool(structure) + len(singles) + len(optimizers)
+        if leaning:
+            self._add_in_halves(leaning)
+        if structure:
+            self._add_structure(structure)
         for number, unit in enumerate(singles, 1):
             self._announce(f"adding {unit.name}, {number} of {len(singles)}")
             self._add([unit])
@@ -282,16 +298,50 @@ class _Search:
         screened = self.screened.get(unit)
         return screened is not None and screened.latency is not None and screened.latency.verdict is Verdict.FASTER
 
-    def _add_in_halves(self, units: Sequence[Unit]) -> None:
-        """Add UNITS together, or else those halves, quarters, … that do no harm."""
-        names = ", ".join(dict.fromkeys(unit.name for unit in units))
-        self._announce(f"adding {names}")
-        if self._add(units) or len(units) == 1:
+    def _leans(self, unit: Unit) -> bool:
+        """Whether UNIT seems faster on its part, which is not sure."""
+        screened = self.screened.get(unit)
+        return screened is not None and screened.latency is not None and screened.latency.ratio.ratio < 1
+
+    def _add_in_halves(self, units: Sequence[Unit], *, after: Sequence[Unit] = ()) -> None:
+        """Add UNITS together, or else those halves, quarters, … that do no harm; AFTER goes in with each."""
+        self._announce(f"adding {', '.join(dict.fromkeys(unit.name for unit in units))}")
+        if self._add([*after, *units]) or len(units) == 1:
+            return
+        if not self._has_time():
+            self._leave(units, Fate(Status.NOT_FASTER, NO_TIME))
             return
         middle = len(units) // 2
         self._steps_left += 2
-        self._add_in_halves(units[:middle])
-        self._add_in_halves(units[middle:])
+        self._add_in_halves(units[:middle], after=after)
+        self._add_in_halves(units[middle:], after=after)
+
+    def _add_structure(self, units: Sequence[Unit]) -> None:
+        """Try changes of structure together: ONNX Runtime makes most of them itself, so alone they seldom tell."""
+        self._announce("changing the structure")
+        if self._add(units, is_last=False):
+            return
+        if self._last is not None and self._last.is_proven:
+            self._leave(units, Fate(Status.NOT_FASTER, "no gain was measured", is_neutral=True))
+            return
+        self._steps_left += len(units)
+        for unit in units:
+            self._announce(f"adding {unit.name}")
+            self._add([unit])
+
+    def _windows(self, winners: Sequence[Unit]) -> tuple[list[Unit], list[Unit]]:
+        """Of units that take the same nodes the size that saved most on parts of the model, and the others."""
+
+        def saving(unit: Unit) -> float:
+            return self.screened[unit].saving_ns(len(unit.sites))
+
+        chosen: list[Unit] = []
+        for unit in winners:  # the largest saving first
+            inside, _ = _apart([other for other in winners if other.nodes < unit.nodes])
+            if not unit.overlaps(chosen) and sum(map(saving, inside)) <= saving(unit):
+                chosen.append(unit)
+        more, _ = _apart([*chosen, *(unit for unit in winners if unit not in chosen)])
+        return more, [unit for unit in winners if unit not in more]
 
     def _add_optimizer(self, optimizer: Candidate) -> None:
         """Try a library's optimiser below what is applied, and then alone."""
@@ -329,13 +379,11 @@ class _Search:
         if more and self._has_time():
             self.units += more
             self._announce("adding what only other fusions make possible")
-            for unit in neutral:
-                del self.fates[unit]
             self._steps_left += 1
-            if not self._add([*neutral, *more], onto=kept):
-                fate = Fate(Status.NOT_FASTER, "no gain measured, nor with what it makes possible", is_neutral=True)
-                self._leave(neutral, fate)
-                self._leave(more, Fate(Status.NOT_FASTER, "possible only after other fusions, and no gain measured"))
+            self._add_in_halves(more, after=neutral)
+            added = self.best.units if self.best else ()
+            fate = Fate(Status.NOT_FASTER, "possible only after other fusions, and no gain was measured")
+            self._leave((unit for unit in more if unit not in added), fate)
 
     def _add(self, units: Sequence[Unit], *, onto: Sequence[Unit] | None = None, is_last: bool = True) -> bool:
         """Prove and race the best model with UNITS added; whether that is the best model now.
@@ -346,6 +394,7 @@ class _Search:
             is_last: Nothing else is going to be tried with one unit.
         """
         self._steps_left -= 1
+        self._last = None
         is_alone = len(units) == 1 and is_last
         if not self._has_time():
             self._leave(units, Fate(Status.NOT_FASTER, NO_TIME))
@@ -366,6 +415,7 @@ class _Search:
             return False
         if len(trial.units) == 1:
             self.alone[units[0]] = trial
+        self._last = trial
         trial.verification = self._bench.verify(trial.result, final=False)
         if not trial.verification.passed:
             if is_alone:

@@ -45,6 +45,11 @@ class Trial:
         """The sites that were changed; where there is none, the model is the original."""
         return tuple(site for site in self.result.sites if site.status == "applied")
 
+    @property
+    def is_proven(self) -> bool:
+        """Verified, and equal to the original."""
+        return self.verification is not None and self.verification.passed
+
     def places(self, unit: Unit) -> tuple[Site, ...]:
         """The sites of UNIT that were changed."""
         return tuple(site for site in self.applied if unit.has(site))

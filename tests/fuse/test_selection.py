@@ -130,7 +130,6 @@ def test_what_wins_stays_and_what_makes_the_model_slower_goes() -> None:
     assert operators(found.fused.result.model) == ["Cos", "Tanh", "Abs"]
     assert fusions["sin"].ratio is not None
     assert "no gain" in fusions["abs"].reason
-    assert "with sin" in fusions["tanh"].reason
 
 
 def test_what_is_wrong_is_never_raced_and_says_its_error() -> None:
