@@ -9,9 +9,10 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from advisor.cli.analyze import analyze
 from advisor.cli.baseline import baseline
@@ -25,13 +26,39 @@ from advisor.cli.profile import profile
 from advisor.cli.schema import schema
 from advisor.cli.verify import verify
 from advisor.errors import AdvisorError
+from advisor.words import plain
 
 __all__ = ["app", "main"]
 
+UsageError: type[Any] = typer.BadParameter.__mro__[1]
+"""What a wrong command line raises; typer has no name of its own for it."""
+READER_GONE = 128 + 13
+"""As a shell names the end of other programs there (SIGPIPE), and no verdict of ours."""
+
+
+class ReaderGoneError(Exception):
+    """Nobody reads the output any more: `advisor … | head`."""
+
+
+class Commands(TyperGroup):
+    """All commands. A reader that goes away would end one with 1 in typer and rich, which is a verdict of the gate."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            raise ReaderGoneError from None
+        except SystemExit as end:
+            if isinstance(end.__context__, BrokenPipeError):
+                raise ReaderGoneError from None
+            raise
+
+
 app = typer.Typer(
     name="advisor",
+    cls=Commands,
     help="Find where the GPU waits between kernels, say why, and fuse models where it measurably helps.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=False,
 )
@@ -72,18 +99,35 @@ def main() -> None:
             # What a terminal's encoding lacks (µ, →) becomes a question mark, not an error.
             stream.reconfigure(errors="replace")
     try:
-        app()
+        code = app(args=sys.argv[1:] or ["--help"], standalone_mode=False)
+        sys.stdout.flush()
+    except UsageError as error:
+        # Click's words may take several lines.
+        print(f"error: {_one_line(error.format_message())}{_hint(error)}", file=sys.stderr)
+        sys.exit(2)
     except AdvisorError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
-    except BrokenPipeError:
-        # The reader went away (`advisor … | head`): no traceback, also not from the interpreter's last flush.
+    except typer.Abort:
+        sys.exit(130)
+    except (ReaderGoneError, BrokenPipeError):
+        # No traceback, also not from the interpreter's last flush.
         _drop_output()
-        sys.exit(128 + 13)  # as a shell names the end of other programs there, and no verdict of ours
+        sys.exit(READER_GONE)
     except OSError as error:
         _drop_output()
         print(f"error: cannot write the output: {error.strerror}", file=sys.stderr)
         sys.exit(2)
+    if code:
+        sys.exit(code)
+
+
+def _one_line(text: str) -> str:
+    return plain(" ".join(text.split()))
+
+
+def _hint(error: Any) -> str:
+    return "" if error.ctx is None else f" (`{error.ctx.command_path} --help` tells more)"
 
 
 def _drop_output() -> None:

@@ -21,10 +21,12 @@ class Result(Protocol):
         """The JSON document."""
 
 
-def answer(result: Result, json_file: Path | None, render: Callable[[int], RenderableType]) -> None:
+def answer(
+    result: Result, json_file: Path | None, render: Callable[[int], RenderableType], *, silent: bool = False
+) -> None:
     """Write RESULT as JSON to JSON_FILE, and print what RENDER makes of it for so many columns.
 
-    Where the JSON goes to standard output (`-`), nothing else does.
+    Where the JSON goes to standard output (`-`), nothing else does; where SILENT, nothing is printed.
 
     Raises:
         BadInput: JSON_FILE cannot be written.
@@ -40,7 +42,7 @@ def answer(result: Result, json_file: Path | None, render: Callable[[int], Rende
             sys.stdout.write(text)
         else:
             write_text(json_file, text)
-    if not on_stdout:
+    if not on_stdout and not silent:
         from rich.console import Console
 
         console = Console()

@@ -20,7 +20,9 @@ from advisor.cli.model_options import (
     parse_dims,
     progress,
 )
-from advisor.cli.options import check_apart
+from advisor.cli.options import check_apart, parse_sizes
+from advisor.errors import BadInput
+from advisor.output import write_text
 
 __all__ = ["fuse"]
 
@@ -42,7 +44,14 @@ def fuse(
             help="A recording of the model, as for analyze: try first what it predicts to save most.",
         ),
     ] = None,
+    batch_sizes: Annotated[
+        str | None,
+        typer.Option(metavar="N,N,…", help="Measure the fused model at these sizes of the batch as well: 1,2,4,8,16."),
+    ] = None,
     json_file: Json = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A page to look at; it needs no network. - is standard output.")
+    ] = None,
     threads: Threads = None,
     budget: Annotated[
         float, typer.Option(min=0.0, max=86_400.0, metavar="SECONDS", help="Time for measuring; proving comes on top.")
@@ -54,7 +63,11 @@ def fuse(
     from advisor.report.fusion_text import render_fusion
 
     dims = parse_dims(dim or [])
+    sizes = parse_sizes(batch_sizes)
     check_apart("--json", json_file, [model, inputs, trace, output])
+    check_apart("--html", html, [model, inputs, trace, output, json_file])
+    if str(json_file) == str(html) == "-":
+        raise BadInput("--json and --html both write to -: give each a file of its own")
     with progress() as say:
         report = fuse_model(
             model,
@@ -67,8 +80,16 @@ def fuse(
             threads=threads,
             budget_s=budget,
             seed=seed,
+            batch_sizes=sizes,
             progress=say,
         )
     if report.settings.provider not in {None, report.provider}:
         print(f"warning: {report.settings.provider} did not load: this ran on {report.provider}", file=sys.stderr)
-    answer(report, json_file, lambda _columns: render_fusion(report))
+    if html is not None:
+        from advisor.report.fusion_html import page
+
+        if str(html) == "-":
+            sys.stdout.write(page(report))
+        else:
+            write_text(html, page(report))
+    answer(report, json_file, lambda columns: render_fusion(report, columns), silent=str(html) == "-")

@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["check_apart", "parse_ratio", "parse_time"]
+__all__ = ["check_apart", "parse_ratio", "parse_sizes", "parse_time"]
 
+LARGEST_BATCH = 65_536
 _NS = {"s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "ns": 1.0, "": 1e9}
 
 
@@ -33,6 +34,16 @@ def parse_ratio(text: str) -> float:
     if not 0 <= ratio <= 1:
         raise typer.BadParameter(f"{text!r} is no ratio: write 0.2 or 20%")
     return ratio
+
+
+def parse_sizes(text: str | None) -> tuple[int, ...]:
+    """Sizes such as `1,2,4`, ascending, each once."""
+    if text is None:
+        return ()
+    parts = [part.strip() for part in text.split(",")]
+    if not all(part.isdecimal() and 0 < int(part) <= LARGEST_BATCH for part in parts):
+        raise BadInput(f"--batch-sizes {text!r} is no list of sizes from 1 to {LARGEST_BATCH:,}, such as 1,2,4,8,16")
+    return tuple(sorted({int(part) for part in parts}))
 
 
 def check_apart(option: str, target: Path | None, others: Iterable[Path | None]) -> None:

@@ -1,4 +1,4 @@
-"""The gain by batch size: original against fused model at each, and the size from which it is gone."""
+"""The gain by batch size: original against fused model at each."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from advisor.measure.inputs import Inputs, generate_inputs
 from advisor.measure.session import NotRunnable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     import onnx_ir as ir
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from advisor.measure.latency import PairedLatency
     from advisor.measure.session import Feed
 
-__all__ = ["BATCH_SHARE", "BatchLatency", "gain_ends_at", "measure_batches"]
+__all__ = ["BATCH_SHARE", "BatchLatency", "measure_batches"]
 
 BATCH_SHARE = 0.4
 """Of the budget, where sizes of the batch are asked for; the choice of fusions keeps the rest."""
@@ -58,12 +58,6 @@ class BatchLatency:
             "wrong": self.is_wrong,
             "reason": self.reason,
         }
-
-
-def gain_ends_at(batches: Iterable[BatchLatency]) -> int | None:
-    """The first size that was measured and whose interval reaches 1; None where there is none."""
-    ends = (each.batch for each in batches if each.latency is not None and each.latency.ratio.high >= 1)
-    return min(ends, default=None)
 
 
 def measure_batches(

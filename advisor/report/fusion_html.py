@@ -141,12 +141,20 @@ def _fusions(report: FusionReport) -> Element | None:
         nodes = [name for each in outcome.fusions for name in each.nodes]
         more = f" … and {len(nodes) - NODES:,} more" if len(nodes) > NODES else ""
         listed = el("code", {}, ", ".join(nodes[:NODES]) + more)
-        details = el("details", {}, el("summary", {}, f"{len(nodes):,} nodes"), listed) if nodes else None
+        details = (
+            el("details", {}, el("summary", {}, f"{len(nodes):,} node{'s' if len(nodes) != 1 else ''}"), listed)
+            if nodes
+            else None
+        )
         ratio = fusion.ratio
         rows.append(
             [
                 el("th", {"scope": "row"}, fusion.rule, el("small", {"class": "muted"}, f" {fusion.family}")),
-                _cell("outcome", _status(fusion.status), key=str(list(Status).index(fusion.status))),
+                el(
+                    "td",
+                    {"data-label": "outcome", "data-key": str(list(Status).index(fusion.status))},
+                    _status(fusion.status),
+                ),
                 _cell("places", f"{outcome.sites:,}", key=str(outcome.sites)),
                 _cell(
                     "ratio alone",
@@ -164,7 +172,7 @@ def _fusions(report: FusionReport) -> Element | None:
         )
     headings = [
         ("fusion", False),
-        ("outcome", True),
+        ("outcome", False),
         ("places", True),
         ("ratio alone", True),
         ("error", True),
@@ -256,7 +264,7 @@ def _batches(report: FusionReport) -> Element | None:
                 el(
                     "td",
                     {"data-label": "verdict", "class": "reason flagged" if each.is_wrong else "reason"},
-                    words.batch_verdict(each),
+                    plain(each.reason) or words.batch_verdict(each),
                 ),
             ]
         )

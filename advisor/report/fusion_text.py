@@ -40,6 +40,7 @@ def render_fusion(report: FusionReport, width: int = 80) -> RenderableType:
         parts.append(_fusions(report, narrow=width < NARROW))
     if report.batches:
         parts += [_batches(report, narrow=width < NARROW), Text(words.batch_end(report))]
+        parts += [Text(f"- {line}") for line in words.unmeasured(report)]
     if report.trace is not None:
         parts += [Text(line) for line in _predictions(report, report.trace)]
     parts += [Text(f"- {reason}") for reason in words.reasons(report)]
@@ -112,13 +113,14 @@ def _batches(report: FusionReport, *, narrow: bool) -> Table:
         table.add_column("fused", justify="right", no_wrap=True)
     table.add_column("ratio", justify="right", no_wrap=True)
     table.add_column("95 % interval", justify="right", no_wrap=True)
-    table.add_column("")
+    if not narrow:
+        table.add_column("", no_wrap=True)
     for each in report.batches:
         race = each.latency
         times = ["-", "-"] if race is None else [duration(race.baseline_ns), duration(race.candidate_ns)]
         ratio = ["-", "-"] if race is None else [f"{race.ratio.ratio:.3f}", words.span(race.ratio)]
-        style = "red" if each.is_wrong else ""
-        table.add_row(str(each.batch), *([] if narrow else times), *ratio, Text(words.batch_verdict(each), style=style))
+        verdict = Text(words.batch_verdict(each), style="red" if each.is_wrong else "")
+        table.add_row(str(each.batch), *([] if narrow else times), *ratio, *([] if narrow else [verdict]))
     return table
 
 

@@ -33,6 +33,7 @@ __all__ = [
     "reasons",
     "snippet",
     "span",
+    "unmeasured",
     "why",
 ]
 
@@ -153,7 +154,7 @@ def gaps(report: FusionReport) -> str | None:
     ratios = " → ".join(percent(side.ratio) for side in sides)
     times = " → ".join(duration(side.gap_ns) for side in sides)
     counts = " → ".join(f"{side.works:,}" for side in sides)
-    return f"{what}: {ratios} of a run ({times}; {counts} {works}, the profiler's own time included)."
+    return f"{what}: gap ratio {ratios} ({times} a run; {counts} {works}, the profiler's own time included)."
 
 
 def batch_end(report: FusionReport) -> str:
@@ -168,7 +169,16 @@ def batch_end(report: FusionReport) -> str:
 
 def batch_verdict(each: BatchLatency) -> str:
     """What is said about one size."""
-    return plain(each.reason) if each.latency is None else each.latency.verdict.value
+    if each.latency is None:
+        return "wrong" if each.is_wrong else "not measured"
+    return each.latency.verdict.value
+
+
+def unmeasured(report: FusionReport) -> Iterator[str]:
+    """Sizes that were not measured, each with the reason."""
+    for each in report.batches:
+        if each.latency is None:
+            yield f"batch {each.batch}: {plain(each.reason)}"
 
 
 def conditions(report: FusionReport) -> str:
@@ -227,7 +237,7 @@ def why(report: FusionReport, outcome: Outcome) -> str:
     if fusion.status is not Status.KEPT:
         return outcome.reason
     others = len(report.kept) > 1
-    undecided = fusion.ratio is None or fusion.ratio.high >= 1
+    undecided = all(each is None or each.high >= 1 for each in (fusion.ratio, fusion.screened))
     return fusion.reason or ("shown to pay only together with the others" if others and undecided else "")
 
 

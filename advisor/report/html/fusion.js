@@ -11,8 +11,8 @@ for (const table of document.querySelectorAll("table.sortable")) {
       const ascending = heading.getAttribute("aria-sort") !== "ascending";
       for (const other of headings) other.removeAttribute("aria-sort");
       heading.setAttribute("aria-sort", ascending ? "ascending" : "descending");
-      const key = (row) => row.cells[column].dataset.key ?? row.cells[column].textContent;
-      const number = heading.classList.contains("number");
+      const number = table.tBodies[0].rows[0].cells[column].dataset.key !== undefined;
+      const key = (row) => (number ? row.cells[column].dataset.key : row.cells[column].textContent);
       const compare = (a, b) => {
         const [one, other] = [key(a), key(b)];
         // What has no value stands last, whichever way.
