@@ -16,4 +16,4 @@ if TYPE_CHECKING:
 __all__ = ["CANDIDATES"]
 
 # What a library leaves is cleaned up, and what that leaves is fused (or un-fused) by rules.
-CANDIDATES: tuple[Rule | Transform, ...] = (*OPTIMIZERS, *STRUCTURE, *RULES)
+CANDIDATES: tuple[Rule | Transform, ...] = (*OPTIMIZERS, *STRUCTURE, *RULES, SHARED_INPUT)
