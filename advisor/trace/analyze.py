@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from advisor.errors import CannotDecide
 from advisor.trace.analysis import Analysis
 from advisor.trace.candidates import find_candidates
 from advisor.trace.causes import DISPATCH_LIMIT_NS, Cause, ThreadActivity, split
@@ -80,11 +81,18 @@ def analyze(
 
     Raises:
         BadInput: The selection does not fit the trace.
+        CannotDecide: Kernels were launched, and none is in the trace.
     """
     say = progress or (lambda _words: None)
     say("joining work to its launch calls")
+    has_kernels = np.isin(trace.works.kind, (WorkKind.KERNEL, WorkKind.GRAPH)).any()
     trace = select(trace, device=device, process=process, from_ns=from_ns, to_ns=to_ns)
     launches = join(trace)
+    if launches.kernels_missing and not has_kernels:
+        raise CannotDecide(
+            f"{trace.path}: {launches.kernels_missing:,} launches of kernels and not one kernel: they were not "
+            "recorded or got lost. Record again with `nsys profile --trace=cuda,nvtx --cuda-graph-trace=node …`"
+        )
     timeline = device_timeline(trace, launches)
     say("finding why the GPU waited")
     with ThreadPoolExecutor(1) as pool:  # beside the gaps: NumPy lets go of Python's lock

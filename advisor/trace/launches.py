@@ -99,6 +99,8 @@ class Launches:
     """Calls of an API name that launches kernels or graphs, here or in any trace, which have no work."""
     while_capturing: int
     """How many of those were recorded into a CUDA graph (between begin and end of a capture): no executions."""
+    kernels_missing: int
+    """How many of the others launch one kernel, so that there must have been one; a CUDA graph may be empty."""
 
 
 def join(trace: Trace) -> Launches:
@@ -120,6 +122,7 @@ def join(trace: Trace) -> Launches:
     executing = matched & np.isin(works.kind, (WorkKind.KERNEL, WorkKind.GRAPH))
     launches_kernels[calls.name[call[executing]]] = True
     without_work = launches_kernels[calls.name] & ~joined
+    capturing = _capturing(trace)
     inside_graph, first_of_call = _places_in_call(trace, call, graph)
     return Launches(
         call=call,
@@ -129,7 +132,8 @@ def join(trace: Trace) -> Launches:
         first_of_kernel=_first_of_kernel(trace, call),
         first_of_call=first_of_call,
         without_work=int(without_work.sum()),
-        while_capturing=int((without_work & _capturing(trace)).sum()),
+        while_capturing=int((without_work & capturing).sum()),
+        kernels_missing=int((without_work & ~capturing & ~is_graph_launch[calls.name]).sum()),
     )
 
 

@@ -227,3 +227,17 @@ def test_kernels_without_a_time_are_no_verdict(samples: Path, tmp_path: Path) ->
 def test_kernels_of_one_launch_call_are_no_iterations(samples: Path, tmp_path: Path) -> None:
     trace = _damaged(samples, tmp_path, "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET correlationId = 5")
     assert advisor.analyze(advisor.read_trace(trace)).totals.launch_calls > 0
+
+
+def test_launches_without_any_kernel_are_no_verdict(export: Path, tmp_path: Path, advisor_command: Advisor) -> None:
+    path = tmp_path / "copies_only.sqlite"
+    shutil.copy(export, path)
+    with sqlite3.connect(path) as database:
+        database.execute("DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL")
+    database.close()
+    result = advisor_command("analyze", path)
+    assert result.returncode == 3
+    assert result.stdout == ""
+    assert "launches of kernels and not one kernel" in result.stderr
+    with pytest.raises(CannotDecide, match="not one kernel"):
+        advisor.analyze(advisor.read_trace(path), from_ns=0)
