@@ -3,9 +3,10 @@
 LLVM ends the whole process where it meets what it cannot translate; that must not be the user's. It is run as a file
 and imports nothing of the package, so that it starts fast and nothing in the current folder can take a module's name.
 
-On its standard input a job as JSON: {triple, cpu, modules: [IR text, …], exports: [names]}. On its standard output the
-object; where that is not possible, one line on standard error and exit code 1. The child may write nothing but that:
-the caller bounds both through the limits on file size, memory and time that this program puts on itself.
+On its standard input a job as JSON: {triple, cpu, features, modules: [IR text, …], exports: [names], is_text}. On its
+standard output the object, or the assembly as text; where that is not possible, one line on standard error and exit
+code 1. The child may write nothing but that: the caller bounds both through the limits on file size, memory and time
+that this program puts on itself.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ def limit(seconds: int) -> None:
 
 
 def compiled(job: dict[str, object]) -> bytes:
-    """The object file of a job."""
+    """The object file of a job, or its assembly."""
     import llvmlite.binding as llvm  # type: ignore[import-untyped]
 
     llvm.initialize_all_targets()
     llvm.initialize_all_asmprinters()
     llvm.initialize_native_asmparser()  # of what asks the CPU for its level
     machine = llvm.Target.from_triple(job["triple"]).create_target_machine(
-        cpu=job["cpu"], features="", opt=3, reloc="pic", codemodel="small"
+        cpu=job["cpu"], features=job["features"], opt=3, reloc="pic", codemodel="small"
     )
     layout = str(machine.target_data)
     whole = None
@@ -62,7 +63,7 @@ def compiled(job: dict[str, object]) -> bytes:
     tuning.loop_interleaving = tuning.loop_unrolling = True
     builder = llvm.create_pass_builder(machine, tuning)
     builder.getModulePassManager().run(whole, builder)
-    return bytes(machine.emit_object(whole))
+    return machine.emit_assembly(whole).encode() if job["is_text"] else bytes(machine.emit_object(whole))
 
 
 def main() -> int:

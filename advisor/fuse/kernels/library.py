@@ -19,18 +19,20 @@ from advisor.errors import BadInput
 from advisor.fuse.kernels.cpu import kernel_module
 from advisor.fuse.kernels.descriptors import Operator, tables
 from advisor.fuse.kernels.elf import Malformed, shared_library
+from advisor.fuse.kernels.nvptx import TARGETS, TRIPLE, gpu_module
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from advisor.fuse.kernels.expression import Expression
 
-__all__ = ["ARCHITECTURES", "NotCompiled", "Unsupported", "build_library", "compiled_object", "here"]
+__all__ = ["ARCHITECTURES", "NotCompiled", "Unsupported", "build_library", "compiled", "here", "ptx_kernels"]
 
 HERE = Path(__file__).parent
 GLUE = HERE / "glue" / "glue.ll"
 CUDA = "CUDAExecutionProvider"
 EXPORTS = ("RegisterCustomOps",)
+OLDEST_GPU = "sm_70"
 SECONDS_AT_LEAST = 30
 SECONDS_EACH = 5
 """Processor time for a library, and more for each kernel: some fifty times of what one takes (measured)."""
@@ -126,19 +128,55 @@ def linked(modules: Sequence[str], target: Architecture, seconds: int = SECONDS_
     """
     whole = (*modules, target.cpu_level(), GLUE.read_text(encoding="utf-8"))
     try:
-        return shared_library(compiled_object(whole, target.triple, target.cpu, seconds), EXPORTS)
+        return shared_library(compiled(whole, target.triple, target.cpu, seconds=seconds, exports=EXPORTS), EXPORTS)
     except Malformed as error:
         raise NotCompiled(f"generated kernels do not become a library: {error}") from None
 
 
+def ptx_kernels(expressions: Sequence[Expression], *, gpu: str = OLDEST_GPU) -> dict[str, str]:
+    """The kernels for NVIDIA GPUs as PTX, by the expressions' names.
+
+    Args:
+        expressions: What to compute.
+        gpu: Of `nvptx.TARGETS`. The driver translates PTX for its own GPU, so that of the oldest serves all newer ones.
+
+    Raises:
+        NotCompiled: As `build_library`.
+    """
+    unique = {expression.name: expression for expression in expressions}
+    seconds = SECONDS_AT_LEAST + SECONDS_EACH * len(unique)
+    return {
+        name: compiled(
+            (gpu_module([expression]),), TRIPLE, gpu, TARGETS[gpu], seconds=seconds, exports=(name,), is_text=True
+        ).decode()
+        for name, expression in unique.items()
+    }
+
+
 @lru_cache(maxsize=64)
-def compiled_object(modules: tuple[str, ...], triple: str, cpu: str, seconds: int) -> bytes:
-    """The object file of IR modules linked together, compiled in a child process with limits.
+def compiled(
+    modules: tuple[str, ...],
+    triple: str,
+    cpu: str,
+    features: str = "",
+    *,
+    seconds: int,
+    exports: tuple[str, ...],
+    is_text: bool = False,
+) -> bytes:
+    """The object file of IR modules linked together, or the assembly as text, compiled in a child process with limits.
 
     Raises:
         NotCompiled: LLVM refuses or ends the child, or a limit was reached.
     """
-    job = {"triple": triple, "cpu": cpu, "modules": modules, "exports": EXPORTS}
+    job = {
+        "triple": triple,
+        "cpu": cpu,
+        "features": features,
+        "modules": modules,
+        "exports": exports,
+        "is_text": is_text,
+    }
     # -P: the current folder, which may be a stranger's, is not where modules are looked for.
     command = [sys.executable, "-P", str(HERE / "compile.py"), str(seconds)]
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as complaints:

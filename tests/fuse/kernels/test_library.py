@@ -22,7 +22,15 @@ from advisor.errors import BadInput
 from advisor.fuse.kernels import library
 from advisor.fuse.kernels.descriptors import Operator, tables
 from advisor.fuse.kernels.expression import Access, Expression, Input, Operation, Output
-from advisor.fuse.kernels.library import ARCHITECTURES, NotCompiled, Unsupported, build_library, compiled_object, linked
+from advisor.fuse.kernels.library import (
+    ARCHITECTURES,
+    EXPORTS,
+    NotCompiled,
+    Unsupported,
+    build_library,
+    compiled,
+    linked,
+)
 from tests.fuse.kernels.single_operator import COLUMNS, FLOAT, ROW, centred, double, multiply_add, run, session
 
 if TYPE_CHECKING:
@@ -155,7 +163,7 @@ def test_libraries_and_sessions_come_and_go_in_any_order(tmp_path: Path) -> None
 
 def test_same_expressions_same_bytes() -> None:
     first = build_library([double()])
-    compiled_object.cache_clear()
+    compiled.cache_clear()
     assert build_library([double(), double()]) == first
 
 
@@ -214,14 +222,14 @@ def test_code_that_needs_another_library_is_refused() -> None:
 
 def test_text_that_is_no_ir_is_one_line() -> None:
     with pytest.raises(NotCompiled, match="not compiled: RuntimeError: LLVM IR parsing error") as refused:
-        compiled_object(("define nonsense",), TARGET.triple, TARGET.cpu, 10)
+        compiled(("define nonsense",), TARGET.triple, TARGET.cpu, seconds=10, exports=EXPORTS)
     assert "\n" not in str(refused.value)
 
 
 def test_an_abort_of_llvm_ends_only_the_child() -> None:
     aborts = 'define void @f() { call void asm sideeffect "nonsense", ""()\nret void }\n@llvm.used = appending global [1 x ptr] [ptr @f], section "llvm.metadata"\n'
     with pytest.raises(NotCompiled):
-        compiled_object((aborts,), TARGET.triple, TARGET.cpu, 10)
+        compiled((aborts,), TARGET.triple, TARGET.cpu, seconds=10, exports=EXPORTS)
 
 
 def _child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str) -> None:
@@ -246,14 +254,14 @@ def test_children_that_abort_hang_or_emit_too_much(
 ) -> None:
     _child(monkeypatch, tmp_path, program)
     with pytest.raises(NotCompiled, match=message):
-        compiled_object((program,), TARGET.triple, TARGET.cpu, seconds)
+        compiled((program,), TARGET.triple, TARGET.cpu, seconds=seconds, exports=EXPORTS)
 
 
 def test_nothing_in_the_current_folder_is_imported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("llvmlite", "json", "resource"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('taken over')", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    compiled_object.cache_clear()
+    compiled.cache_clear()
     assert build_library([double()])
 
 

@@ -19,7 +19,8 @@ import onnx_ir as ir
 import pytest
 
 from advisor.fuse.kernels.expression import Access, Constant, Expression, Input, Operation, Output
-from advisor.fuse.kernels.nvptx import MOST_AXES, TARGETS, TRIPLE, WARP, gpu_module
+from advisor.fuse.kernels.library import ptx_kernels
+from advisor.fuse.kernels.nvptx import MOST_AXES, WARP, gpu_module
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -269,7 +270,7 @@ def test_ptxas_takes_every_sample_without_spills(
 ) -> None:
     expressions = [sample() for sample in SAMPLES.values()] + [scaled_sum(F16), scaled_sum(I64), softmax(F64)]
     source = tmp_path / "kernels.ptx"
-    source.write_text(assembly(expressions, target))
+    source.write_text(_as_one(ptx_kernels(expressions, gpu=target)))
     assert ".local" not in source.read_text()  # the layout is read where parameters lie
     command = [str(PTXAS), "-v", f"-arch={target}", "-O3", str(source), "-o", str(tmp_path / "kernels.cubin")]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -283,13 +284,7 @@ def test_ptxas_takes_every_sample_without_spills(
         print(f" {target}: {', '.join(sorted(registers, key=int))} registers", end="")
 
 
-def assembly(expressions: list[Expression], target: str) -> str:
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    machine = llvm.Target.from_triple(TRIPLE).create_target_machine(cpu=target, features=TARGETS[target], opt=3)
-    module = llvm.parse_assembly(gpu_module(expressions))
-    module.triple, module.data_layout = TRIPLE, str(machine.target_data)
-    module.verify()
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=3))
-    builder.getModulePassManager().run(module, builder)
-    return str(machine.emit_assembly(module))
+def _as_one(kernels: dict[str, str]) -> str:
+    """Several modules as one: all begin alike."""
+    header = next(iter(kernels.values())).split(".visible")[0]
+    return header + "".join(text[text.index(".visible") :] for text in kernels.values())
