@@ -31,9 +31,6 @@ Status = Literal["applied", "illegal", "unsupported"]
 
 __all__ = ["Site", "label", "rewrite"]
 
-PASSIVE = frozenset({"Cast", "Constant", "Identity"})
-"""Operators that are taken out with the last node that needed them."""
-
 
 @dataclass(frozen=True)
 class Site:
@@ -283,7 +280,7 @@ class _Writer:
             self.facts[output] = self.facts[old]
             old.replace_all_uses_with(output, replace_graph_outputs=True)
             old.name, output.name = None, name
-        self._remove(root, frozenset(match.nodes))
+        self._remove(root)
 
     def _write(self, new: New, match: Match, written: dict[New, ir.Value]) -> ir.Value:
         """Insert the node NEW, and those that it needs, before the root of MATCH, and return its output."""
@@ -337,8 +334,8 @@ class _Writer:
         self.facts[value] = Known(tensor.dtype, dims)
         return value
 
-    def _remove(self, root: ir.Node, fused: frozenset[ir.Node]) -> None:
-        """Take out ROOT and then what only it needed: the other fused nodes, constants, casts."""
+    def _remove(self, root: ir.Node) -> None:
+        """Take out ROOT and then what only it needed: other fused nodes, constants, the calculation of shapes."""
         unneeded = [root]
         while unneeded:
             node = unneeded.pop()
@@ -348,9 +345,7 @@ class _Writer:
             node.graph.remove(node, safe=True)
             for value in inputs:
                 producer = value.producer()
-                if producer is not None and (
-                    producer in fused or (producer.op_type in PASSIVE and not producer.domain)
-                ):
+                if producer is not None:
                     unneeded.append(producer)
                 elif value.is_initializer() and not (value.uses() or value.is_graph_input() or value.is_graph_output()):
                     assert value.graph is not None, "an initialiser belongs to a graph"

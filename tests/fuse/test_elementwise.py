@@ -31,6 +31,7 @@ ERF = {
     "half first": "d = Div(x, r2) e = Erf(d) f = Add(e, one) h = Mul(x, half) y = Mul(h, f)",
     "half with erf": "d = Mul(i2, x) e = Erf(d) f = Add(one, e) h = Mul(half, f) y = Mul(h, x)",
     "divided by two": "d = Mul(x, i2) e = Erf(d) f = Add(e, one) m = Mul(f, x) y = Div(m, two)",
+    "normal distribution": "d = Mul(x, i2) e = Erf(d) h = Mul(half, e) f = Add(h, half) y = Mul(x, f)",
     "x divided by two": "d = Mul(x, i2) e = Erf(d) f = Add(e, one) h = Div(x, two) y = Mul(h, f)",
 }
 TANH = {

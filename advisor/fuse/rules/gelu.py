@@ -57,7 +57,7 @@ GELU = Rule(
     id="gelu",
     family="elementwise",
     description="x / 2 · (1 + erf(x / √2)) becomes Gelu",
-    patterns=(Product(x, half, Op("Add", erf, one)),),
+    patterns=(Product(x, half, Op("Add", erf, one)), Op("Mul", x, Op("Add", Product(erf, half), half))),
     check=check,
     rewrite=rewrite_erf,
 )
