@@ -68,7 +68,8 @@ class Structure:
             for node, (text, value) in known.items()
             if node.graph is None
         )
-        return Applied(changed, sites) if all(map(accept, sites)) else Applied(model, ())
+        # Each is asked about, also after one was not accepted.
+        return Applied(changed, sites) if all([accept(site) for site in sites]) else Applied(model, ())  # noqa: C419
 
 
 def scopes(model: ir.Model, provider: str) -> Iterator[Scope]:
