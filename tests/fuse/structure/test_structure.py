@@ -17,6 +17,8 @@ from tests.fuse.graphs import CPU, Arrays, assert_same, model, operators, weight
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from advisor.fuse.rewrite import Site
+
 BY_ID = {each.id: each for each in STRUCTURE}
 
 
@@ -202,7 +204,7 @@ def test_draws_of_random_numbers_are_not_merged() -> None:
     ],
 )
 def test_nodes_that_do_nothing(body: str) -> None:
-    arrays = {
+    arrays: dict[str, Any] = {
         "r": np.asarray(0.5, np.float32),
         "f": np.asarray(False),
         "keep": np.asarray([0, 4]),
@@ -272,7 +274,12 @@ def test_a_body_may_not_give_an_outer_value_as_its_own() -> None:
 def test_what_is_not_accepted_is_left() -> None:
     before = model("(float[4] x) => (float[4] y) { a = Identity(x) b = Identity(a) y = Neg(b) }")
     asked: list[str] = []
-    applied = compose(before, [BY_ID["no-ops"]], provider=CPU, accept=lambda site: bool(asked.append(site.value)))
+
+    def refuse(site: Site) -> bool:
+        asked.append(site.value)
+        return False
+
+    applied = compose(before, [BY_ID["no-ops"]], provider=CPU, accept=refuse)
     assert asked == ["a", "b"]
     assert applied.sites == ()
     assert operators(applied.model) == ["Identity", "Identity", "Neg"]
