@@ -1,0 +1,97 @@
+"""A fused model opened with the library that its generated kernels are in."""
+
+from __future__ import annotations
+
+import hashlib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import onnx
+
+from advisor.errors import BadInput
+from advisor.output import staged
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import onnx_ir as ir
+    import onnxruntime as ort  # type: ignore[import-untyped]
+
+__all__ = ["library_of", "session", "write_library"]
+
+LIBRARY = "advisor.library"
+"""Key of a model's metadata: the name of the library's file, which lies beside the model."""
+DIGITS = 16
+"""Of the library's SHA-256, in hexadecimal, in its name."""
+
+
+def session(
+    model: str | Path, options: ort.SessionOptions | None = None, providers: Sequence[str] | None = None, **more: Any
+) -> ort.InferenceSession:
+    """Open a model as `onnxruntime.InferenceSession` does, with the library of generated kernels that it names.
+
+    A library is code, and runs with the rights of this process: open models from people that you trust. It is looked
+    for beside the model and nowhere else, and only loaded if it has the bytes that its name says.
+
+    Args:
+        model: ONNX file, such as `advisor fuse` wrote it.
+        options: Of the session; None takes ONNX Runtime's own.
+        providers: Execution providers; None takes all that this ONNX Runtime has.
+        more: What else `InferenceSession` takes.
+
+    Raises:
+        BadInput: The library is missing, or is another one than the model was written with.
+    """
+    import onnxruntime as ort
+
+    path = Path(model)
+    library = library_of(path)
+    options = options or ort.SessionOptions()
+    if library is not None:
+        options.register_custom_ops_library(str(library))
+    return ort.InferenceSession(str(path), options, providers=providers or ort.get_available_providers(), **more)
+
+
+def library_of(path: Path) -> Path | None:
+    """The library that a model needs, beside it; None where it needs none.
+
+    Raises:
+        BadInput: PATH is no model; the library is missing, or is another one than the model was written with.
+    """
+    try:
+        metadata = onnx.load(path, load_external_data=False).metadata_props
+    except FileNotFoundError:
+        raise BadInput(f"{path}: no such file") from None
+    except Exception:
+        raise BadInput(f"{path} is not an ONNX model, or is cut off") from None
+    name = next((entry.value for entry in metadata if entry.key == LIBRARY), None)
+    if name is None:
+        return None
+    if Path(name).name != name or not name.endswith(".so"):
+        raise BadInput(f"{path} names the library {name!r}, which is no file beside it")
+    library = path.resolve().parent / name
+    try:
+        data = library.read_bytes()
+    except OSError:
+        raise BadInput(f"{path} needs its library {name} beside it: copy both") from None
+    if _digest(data) != name.split(".")[-2]:
+        raise BadInput(f"{library} is not the library that {path} was written with: its bytes are others")
+    return library
+
+
+def write_library(model: ir.Model, library: Path, target: Path) -> Path:
+    """Put LIBRARY beside TARGET, where MODEL is about to be written, and its name into the model.
+
+    Raises:
+        BadInput: It cannot be written.
+    """
+    data = library.read_bytes()
+    written = target.with_name(f"{target.stem}.{_digest(data)}.so")
+    with staged(written) as part:
+        part.write_bytes(data)
+    model.metadata_props[LIBRARY] = written.name
+    return written
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:DIGITS]
