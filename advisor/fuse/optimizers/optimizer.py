@@ -20,6 +20,7 @@ import advisor
 from advisor.errors import BadInput
 from advisor.fuse.model import INLINE_LIMIT, SOURCE, clone, load, runnable
 from advisor.fuse.rewrite import Site, label
+from advisor.fuse.scope import OVERRIDABLE_SINCE
 from advisor.fuse.transform import Applied, NotApplicable
 from advisor.words import plain
 
@@ -138,6 +139,12 @@ def _weights(model: ir.Model) -> list[ir.Value]:
     return [value for graph in model.graphs() for value in graph.initializers.values()]
 
 
+def _inputs(model: ir.Model) -> list[ir.Value]:
+    """What callers give; before IR version 4, weights are listed as inputs too, but nobody may give them."""
+    overridable = model.ir_version >= OVERRIDABLE_SINCE
+    return [value for value in model.graph.inputs if overridable or not value.is_initializer()]
+
+
 def _fit(optimised: ir.Model, original: ir.Model) -> None:
     """Give OPTIMISED the original's declared shapes, origin and tensors, or say why it cannot stand in its place."""
     foreign = {node.domain for graph in optimised.graphs() for node in graph} - set(original.opset_imports) - DOMAINS
@@ -145,7 +152,7 @@ def _fit(optimised: ir.Model, original: ir.Model) -> None:
     if foreign - own:
         raise NotApplicable(f"its result uses operators of {', '.join(sorted(foreign - own))}, which is not portable")
     for kind, before, after in (
-        ("inputs", original.graph.inputs, optimised.graph.inputs),
+        ("inputs", _inputs(original), _inputs(optimised)),
         ("outputs", original.graph.outputs, optimised.graph.outputs),
     ):
         if [(value.name, value.type) for value in before] != [(value.name, value.type) for value in after]:
@@ -154,7 +161,7 @@ def _fit(optimised: ir.Model, original: ir.Model) -> None:
             if old.shape is not None and new.shape is not None and len(old.shape) != len(new.shape):
                 raise NotApplicable(f"it changes the rank of '{old.name}'")
             new.shape = old.shape
-    defaults = [{v.name for v in m.graph.inputs if v.is_initializer()} for m in (original, optimised)]
+    defaults = [{v.name for v in _inputs(m) if v.is_initializer()} for m in (original, optimised)]
     if defaults[0] != defaults[1]:
         raise NotApplicable("it takes away the default of an input")
     optimised.graph.meta[SOURCE] = original.graph.meta.get(SOURCE)
