@@ -116,19 +116,19 @@ class Builder:
         return self.value(a, type_), self.value(b, type_)
 
     def add(self, a: Operand, b: Operand) -> Value:
-        """a + b."""
+        """The sum."""
         return self._binary("fadd", "add", a, b)
 
     def sub(self, a: Operand, b: Operand) -> Value:
-        """a - b."""
+        """The difference."""
         return self._binary("fsub", "sub", a, b)
 
     def mul(self, a: Operand, b: Operand) -> Value:
-        """a * b."""
+        """The product."""
         return self._binary("fmul", "mul", a, b)
 
     def div(self, a: Operand, b: Operand) -> Value:
-        """a / b; integers truncate, and the divisor must not be 0."""
+        """The quotient; integers truncate, and the divisor must not be 0."""
         return self._binary("fdiv", "sdiv", a, b)
 
     def exact(self, instruction: str, a: Operand, b: Operand) -> Value:
@@ -137,7 +137,7 @@ class Builder:
         return self.define(a.type, f"{instruction} {a}, {b.name}")
 
     def fma(self, a: Operand, b: Operand, c: Operand) -> Value:
-        """a * b + c, rounded once where the target can."""
+        """The sum a * b + c, rounded once where the target can."""
         type_ = next(operand.type for operand in (a, b, c) if isinstance(operand, Value))
         arguments = [self.value(operand, type_) for operand in (a, b, c)]
         return self.call(type_, f"llvm.fmuladd.{FLOATS[type_]}", *arguments, flags=CONTRACT)

@@ -185,12 +185,10 @@ def _absolute(b: Builder, v: list[Value], _: _Context) -> Value:
 
 
 def _sign(b: Builder, v: list[Value], _: _Context) -> Value:
-    floating = v[0].is_float
-    positive = b.compare("ogt" if floating else "sgt", v[0], 0)
-    negative = b.compare("olt" if floating else "slt", v[0], 0)
-    zero: Number = 0.0 if floating else 0
-    below = b.select(negative, b.value(-1, v[0].type), zero)
-    return b.select(positive, b.value(1, v[0].type), below)
+    x = v[0]
+    order = "o" if x.is_float else "s"
+    below = b.select(b.compare(f"{order}lt", x, 0), b.value(-1, x.type), x)  # 0 and NaN stay
+    return b.select(b.compare(f"{order}gt", x, 0), b.value(1, x.type), below)
 
 
 def _larger(b: Builder, v: list[Value], context: _Context) -> Value:
@@ -365,7 +363,8 @@ def neutral(op_type: str, dtype: ir.DataType) -> Number:
         return 0
     if dtype in FLOATING:
         return -inf if op_type == "ReduceMax" else inf
-    return -(2 ** (_bits(dtype) - 1)) if op_type == "ReduceMax" else 2 ** (_bits(dtype) - 1) - 1
+    limit = 1 << (_bits(dtype) - 1)
+    return -limit if op_type == "ReduceMax" else limit - 1
 
 
 def combine(b: Builder, op_type: str, total: Value, x: Value) -> Value:

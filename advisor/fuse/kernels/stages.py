@@ -61,7 +61,7 @@ def plan(expression: Expression, on_rows: tuple[bool, ...]) -> Plan:
         + [expression.outputs[n].value for n in written[loop]]
         for loop in range(count)
     ]
-    free = {n: 0 for n in columns}  # from which loop on the row of an output may hold another value
+    free = dict.fromkeys(columns, 0)  # from which loop on the row of an output may hold another value
     loaded: list[dict[int, int]] = [{} for _ in range(count)]
     kept: list[dict[int, int]] = [{} for _ in range(count)]
     for loop in range(count - 1):

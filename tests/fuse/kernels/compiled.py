@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import weakref
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import llvmlite.binding as llvm
+import llvmlite.binding as llvm  # type: ignore[import-untyped]
 import numpy as np
 
 from advisor.fuse.kernels.cpu import LEVELS, function_name, kernel_module
@@ -16,8 +15,6 @@ from advisor.fuse.kernels.expression import Access, Expression
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-Array = "NDArray[Any]"
 
 
 @cache
@@ -58,7 +55,7 @@ def optimised(text: str, target: llvm.TargetMachine) -> llvm.ModuleRef:
 def assembly(expressions: list[Expression], level: str) -> str:
     """What the processor gets."""
     target = machine(level)
-    return target.emit_assembly(optimised(kernel_module(expressions, [level]), target))
+    return str(target.emit_assembly(optimised(kernel_module(expressions, [level]), target)))
 
 
 @dataclass(frozen=True)
@@ -84,7 +81,6 @@ def compiled(expressions: list[Expression], level: str | None = None) -> Compile
 
 
 _FUNCTION = ctypes.CFUNCTYPE(None, *([ctypes.c_void_p] * 4), ctypes.c_int64, ctypes.c_int64)
-_ENGINES: weakref.WeakValueDictionary[str, Any] = weakref.WeakValueDictionary()
 
 
 def run(
@@ -100,14 +96,11 @@ def prepared(
     kernels: Compiled, expression: Expression, *inputs: NDArray[Any], rows: int, columns: int, general: bool = False
 ) -> tuple[Any, list[NDArray[Any]]]:
     """A function that runs the kernel once, and the arrays that it writes."""
-    from ml_dtypes import bfloat16
-
     outputs: list[NDArray[Any]] = []
     for output in expression.outputs:
         dtype = expression.dtype(output.value).numpy()
         shape = (rows, columns if output.access is Access.COLUMNS else 1)
         outputs.append(np.full(shape, 77, dtype))
-    del bfloat16
     ins = (ctypes.c_void_p * max(1, len(inputs)))(*[array.ctypes.data for array in inputs])
     outs = (ctypes.c_void_p * len(outputs))(*[array.ctypes.data for array in outputs])
 
