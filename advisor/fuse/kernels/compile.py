@@ -46,16 +46,15 @@ def compiled(job: dict[str, object]) -> bytes:
         cpu=job["cpu"], features=job["features"], opt=3, reloc="pic", codemodel="small"
     )
     layout = str(machine.target_data)
-    whole = None
+    whole = llvm.parse_assembly("")
+    whole.triple, whole.data_layout = job["triple"], layout
     for text in job["modules"]:  # type: ignore[attr-defined]
         module = llvm.parse_assembly(text)
         module.triple, module.data_layout = job["triple"], layout
-        if whole is None:
-            whole = module
-        else:
-            whole.link_in(module)
+        whole.link_in(module)
     for value in (*whole.functions, *whole.global_variables):
-        if not value.is_declaration and value.name not in job["exports"]:  # type: ignore[operator]
+        kept = value.name in job["exports"] or value.name.startswith("llvm.")  # type: ignore[operator]
+        if not value.is_declaration and not kept:
             value.linkage = llvm.Linkage.internal  # what is not needed may go
     whole.verify()
     tuning = llvm.create_pipeline_tuning_options(speed_level=3)

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from advisor.errors import BadInput
+from advisor.fuse.kernels.compile import MOST_BYTES
 from advisor.fuse.kernels.cpu import kernel_module
 from advisor.fuse.kernels.descriptors import Operator, tables
 from advisor.fuse.kernels.elf import Malformed, shared_library
@@ -196,6 +197,8 @@ def compiled(
         if child.returncode:
             complaints.seek(0)
             raise NotCompiled(_why(child.returncode, complaints.read(1 << 16).decode(errors="replace")))
+        if output.seek(0, 2) >= MOST_BYTES:  # cut off at the limit
+            raise NotCompiled(f"generated kernels take more than {MOST_BYTES >> 20} MiB")
         output.seek(0)
         return output.read()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -211,13 +212,16 @@ TARGET = ARCHITECTURES[library.here()]
 TABLES = tables([Operator(double())], {})
 
 
+def _kept(function: str) -> str:
+    """A module with a function that nothing calls, and that stays."""
+    used = '@llvm.used = appending global [1 x ptr] [ptr @f], section "llvm.metadata"'
+    return f"declare double @exp(double)\n{function}\n{used}\n"
+
+
 def test_code_that_needs_another_library_is_refused() -> None:
-    text = f"declare double @exp(double)\ndefine hidden double @f(double %x) {{ %y = call double @exp(double %x)\nret double %y }}\n"
-    kept = (
-        '@kept = hidden global ptr @f\n@llvm.used = appending global [1 x ptr] [ptr @kept], section "llvm.metadata"\n'
-    )
+    calls = "define hidden double @f(double %x) {\n%y = call double @exp(double %x)\nret double %y\n}"
     with pytest.raises(NotCompiled, match="the code needs exp, which is not in it"):
-        linked([text + kept, TABLES], TARGET)
+        linked([_kept(calls), TABLES], TARGET)
 
 
 def test_text_that_is_no_ir_is_one_line() -> None:
@@ -227,7 +231,7 @@ def test_text_that_is_no_ir_is_one_line() -> None:
 
 
 def test_an_abort_of_llvm_ends_only_the_child() -> None:
-    aborts = 'define void @f() { call void asm sideeffect "nonsense", ""()\nret void }\n@llvm.used = appending global [1 x ptr] [ptr @f], section "llvm.metadata"\n'
+    aborts = _kept('define void @f() {\ncall void asm sideeffect "nonsense", ""()\nret void\n}')
     with pytest.raises(NotCompiled):
         compiled((aborts,), TARGET.triple, TARGET.cpu, seconds=10, exports=EXPORTS)
 
@@ -243,9 +247,9 @@ def _child(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, program: str) -> Non
     ("program", "seconds", "message"),
     [
         ("import os; os.abort()", 5, "SIGABRT"),
-        ("while True: pass", 1, "SIGXCPU"),
+        ("while True: pass", 1, "SIGXCPU|SIGKILL|not compiled within"),
         ("import time; time.sleep(60)", 1, "not compiled within 2 s"),
-        ("sys.stdout.buffer.write(bytes(80 << 20))", 20, "File too large"),
+        ("sys.stdout.buffer.write(bytes(80 << 20))", 20, "File too large|more than 64 MiB"),
         ("bytes(5 << 30)", 20, "MemoryError"),
     ],
 )
@@ -278,11 +282,12 @@ FAKE_DRIVER = Path(__file__).parent / "fake_driver.c"
 
 def test_a_gpu_kernel_is_loaded_once_and_launched_on_the_stream(tmp_path: Path) -> None:
     """Through a stand-in for libcuda.so.1: the GPU operator is registered for the CPU provider."""
-    pytest.importorskip("ziglang", reason="the clang of the ziglang package compiles the stand-in of the driver")
-    target = f"{library.here()}-linux-gnu"
-    driver = tmp_path / "libcuda.so.1"
-    compiler = [sys.executable, "-m", "ziglang", "cc", "-target", target, "-shared", "-o", driver, FAKE_DRIVER]
-    subprocess.run([*compiler, "-Wl,-soname,libcuda.so.1"], check=True)
+    compiler = shutil.which("cc")
+    if compiler is None:
+        pytest.skip("a C compiler makes the stand-in of the driver, and there is none")
+    driver = str(tmp_path / "libcuda.so.1")
+    options = ["-shared", "-fPIC", "-w", "-Wl,-soname,libcuda.so.1", "-o", driver]
+    subprocess.run([compiler, *options, str(FAKE_DRIVER)], check=True)
     expression = MULTIPLY_ADDS[0]
     operators = [Operator(expression, "CPUExecutionProvider", f".visible .entry {expression.name}(")]
     (tmp_path / "gpu.so").write_bytes(linked([tables(operators, {})], TARGET))
@@ -298,7 +303,10 @@ def test_a_gpu_kernel_is_loaded_once_and_launched_on_the_stream(tmp_path: Path) 
     environment = {"LD_LIBRARY_PATH": str(tmp_path), "PYTHONPATH": str(root), "PATH": "/usr/bin:/bin"}
     done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     assert done.returncode == 0, done.stderr
-    launch = f"launch {expression.name} blocks 1 threads 256 rows 6 columns 4 axes 2 extents 2 3 row 12 4 | 4 0 | 0 0 column 1 1 1"
+    launch = (
+        f"launch {expression.name} blocks 1 threads 256 rows 6 columns 4 axes 2 extents 2 3"
+        " row 12 4 | 4 0 | 0 0 column 1 1 1"
+    )
     assert done.stdout.splitlines() == ["load", f"get {expression.name}", launch, launch, "unload"]
 
     without = subprocess.run(
