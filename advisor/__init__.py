@@ -7,6 +7,7 @@ analysis = advisor.analyze(trace)
 report = advisor.fuse("model.onnx", output="fused.onnx")
 comparison = advisor.compare_models("model.onnx", "fused.onnx")
 profile = advisor.profile("model.onnx")
+session = advisor.session("fused.onnx")
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from advisor.fuse.compare import ModelComparison, compare_models
     from advisor.fuse.result import FusionReport
     from advisor.fuse.search import fuse
+    from advisor.fuse.session import session
     from advisor.measure.profile import ModelProfile, profile
     from advisor.trace.analysis import Analysis
     from advisor.trace.analyze import analyze
@@ -35,6 +37,7 @@ __all__ = [
     "fuse",
     "profile",
     "read_trace",
+    "session",
 ]
 
 _HOME = {
@@ -48,6 +51,7 @@ _HOME = {
     "fuse": "advisor.fuse.search",
     "profile": "advisor.measure.profile",
     "read_trace": "advisor.trace.readers",
+    "session": "advisor.fuse.session",
 }
 
 # The function `fuse` has the name of the subpackage that it lives in. Imported here (it is empty), the subpackage does

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from advisor.fuse.kernels.generated import GENERATED
 from advisor.fuse.optimizers import OPTIMIZERS
 from advisor.fuse.rules import RULES
 from advisor.fuse.shared_input import SHARED_INPUT
@@ -15,5 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["CANDIDATES"]
 
-# What a library leaves is cleaned up, and what that leaves is fused (or un-fused) by rules.
-CANDIDATES: tuple[Rule | Transform, ...] = (*OPTIMIZERS, *STRUCTURE, *RULES, SHARED_INPUT)
+# What a library leaves is cleaned up, what that leaves is fused (or un-fused) by rules, and what they leave becomes
+# generated kernels.
+CANDIDATES: tuple[Rule | Transform, ...] = (*OPTIMIZERS, *STRUCTURE, *RULES, SHARED_INPUT, GENERATED)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 from pathlib import Path
@@ -20,6 +19,7 @@ from advisor.fuse.predictions import predict
 from advisor.fuse.result import FusionReport, ModelFile, Settings
 from advisor.fuse.screening import Screening
 from advisor.fuse.selection import Selection, select
+from advisor.fuse.session import write_library
 from advisor.fuse.verify import TOLERANCES, Verification
 from advisor.measure.inputs import generate_inputs, read_inputs
 from advisor.measure.machine import driver
@@ -220,10 +220,7 @@ def _write_fused(fused: Applied, target: Path) -> Path | None:
         raise BadInput(f"{target} is no file: the fused model needs a library beside it, so name a file")
     library: Path | None = None
     for source in fused.libraries:
-        data = source.read_bytes()
-        library = target.with_name(f"{target.stem}.{hashlib.sha256(data).hexdigest()[:16]}{source.suffix}")
-        with staged(library) as temporary:
-            temporary.write_bytes(data)
+        library = write_library(fused.model, source, target)
     save(fused.model, target)
     return library
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 from advisor.fuse.kernels.formula import FLOATS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import onnx_ir as ir
 
     from advisor.fuse.scope import Scope
 
-__all__ = ["belongs_to_neighbour", "is_small"]
+__all__ = ["are_small", "belongs_to_neighbour", "computes_sizes"]
 
 SMALLEST = 32
 """Elements; below them a kernel is all launch, and fusing cannot save memory traffic."""
@@ -71,11 +73,16 @@ def _scales_integers(producer: ir.Node, node: ir.Node) -> bool:
     return any(source is not None and _scales_integers(source, producer) for source in sources)
 
 
-def is_small(node: ir.Node, scope: Scope) -> bool:
-    """Whether NODE computes few elements, or integers that are most likely sizes and indices."""
-    dims = [scope.shape(value) for value in node.outputs]
-    if any(known is not None and None not in known and prod(d or 0 for d in known) < SMALLEST for known in dims):
-        return True
+def computes_sizes(node: ir.Node, scope: Scope) -> bool:
+    """Whether NODE computes a few integers, most likely sizes and indices."""
     values = [value for value in (*node.inputs, *node.outputs) if value is not None]
-    is_integer = not any(scope.dtype(value) in FLOATS for value in values)
-    return is_integer and any(known is None or len(known) < 2 for known in dims)
+    if any(scope.dtype(value) in FLOATS for value in values):
+        return False
+    dims = [scope.shape(value) for value in node.outputs]
+    return any(known is None or len(known) < 2 for known in dims)
+
+
+def are_small(values: Iterable[ir.Value], scope: Scope) -> bool:
+    """Whether VALUES all have few elements, for certain."""
+    dims = [scope.shape(value) for value in values]
+    return all(known is not None and prod(dim or SMALLEST for dim in known) < SMALLEST for known in dims)

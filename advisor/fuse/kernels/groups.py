@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from advisor.fuse.kernels.boundaries import belongs_to_neighbour, is_small
+from advisor.fuse.kernels.boundaries import are_small, belongs_to_neighbour, computes_sizes
 from advisor.fuse.kernels.expression import MOST_TENSORS, REDUCTIONS, Access, Operation, Output
 from advisor.fuse.kernels.flow import Flow
 from advisor.fuse.kernels.formula import Formula, NotExpressible, Term
@@ -149,6 +149,8 @@ def _stages(expression: Expression) -> int:
 
 def _saves_traffic(group: Group, scope: Scope, flow: Flow) -> bool:
     """Whether the kernel reads and writes fewer tensors than the nodes one by one."""
+    if are_small((*group.inputs, *group.outputs), scope):
+        return False
     return group.tensors < sum(express([node], scope, flow).tensors for node in group.nodes)
 
 
@@ -165,7 +167,7 @@ class _Former:
 
     def add(self, node: ir.Node) -> None:
         """Put NODE together with as many of the clusters that it reads from as is legal, the nearest first."""
-        if is_small(node, self._scope) or belongs_to_neighbour(node, self._scope) or not self._is_legal((node,)):
+        if computes_sizes(node, self._scope) or belongs_to_neighbour(node, self._scope) or not self._is_legal((node,)):
             return
         clusters = list(self._producers(node))
         chosen: tuple[ir.Node, ...] = (node,)

@@ -1,0 +1,232 @@
+"""Generated kernels inside models, run by ONNX Runtime: the same numbers as the operators one by one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import onnx.backend.test.loader
+import onnx_ir as ir
+import onnxruntime as ort  # type: ignore[import-untyped]
+import pytest
+
+from advisor.errors import BadInput
+from advisor.fuse.compose import compose
+from advisor.fuse.kernels.expression import DOMAIN
+from advisor.fuse.kernels.flow import Flow
+from advisor.fuse.kernels.formula import NotExpressible
+from advisor.fuse.kernels.generated import GENERATED
+from advisor.fuse.kernels.groups import Group, express
+from advisor.fuse.kernels.library import build_library
+from advisor.fuse.kernels.lowering import LOWERINGS
+from advisor.fuse.model import load, runnable
+from advisor.fuse.scope import Facts, Scope
+from advisor.fuse.transform import NotApplicable
+from advisor.fuse.session import library_of, session, write_library
+from tests.conftest import SHARED
+from tests.fuse.graphs import CPU, model, random_inputs
+from tests.fuse.graphs import session as ort_session
+from tests.fuse.test_cases import NOT_ON_CPU, every_case, inputs_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from advisor.fuse.rewrite import Site
+
+CHAIN = "(float[N,768] x) => (float[N,768] y) { a = Exp(x) b = Tanh(a) y = Mul(b, x) }"
+
+
+def take_all(_: Site) -> bool:
+    return True
+
+
+def run(
+    subject: ir.Model, feed: dict[str, Any], libraries: tuple[Path, ...] = (), *, optimised: bool = False
+) -> list[Any]:
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    if not optimised:
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
+    for library in libraries:
+        options.register_custom_ops_library(str(library))
+    with runnable(subject) as source:
+        opened = ort.InferenceSession(source if isinstance(source, bytes) else str(source), options, providers=[CPU])
+    results: list[Any] = opened.run(None, feed)
+    return results
+
+
+def generated(subject: ir.Model, accept: Callable[[Site], bool] = take_all) -> Any:
+    return compose(subject, [GENERATED], provider=CPU, accept=accept)
+
+
+@pytest.mark.skipif(not SHARED.is_dir(), reason="the models lie in ../shared/cases, which is not here")
+@pytest.mark.parametrize("name", [] if not SHARED.is_dir() else [n for n in every_case() if n not in NOT_ON_CPU])
+def test_models_that_tools_got_wrong_stay_right(name: str) -> None:
+    before = load(SHARED / "cases" / f"{name}.onnx")
+    after = generated(before)
+    if not after.sites:
+        pytest.skip("nothing to compile")
+    feed = inputs_of(name) or random_inputs(ort_session(before))
+    for ours, theirs in zip(run(after.model, feed, after.libraries), run(before, feed), strict=True):
+        tolerance = 5e-3 if theirs.dtype == np.float16 else 2e-5
+        np.testing.assert_allclose(ours, theirs, rtol=tolerance, atol=tolerance)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5])
+def test_a_chain_becomes_one_node_and_keeps_its_names(rows: int) -> None:
+    before = model(CHAIN)
+    after = generated(before)
+    assert [(node.domain, node.outputs[0].name) for node in after.model.graph] == [(DOMAIN, "y")]
+    feed = {"x": np.random.default_rng(0).standard_normal((rows, 768)).astype(np.float32)}
+    (ours,), (theirs,) = run(after.model, feed, after.libraries, optimised=True), run(before, feed)
+    np.testing.assert_allclose(ours, theirs, rtol=3e-6, atol=1e-6)
+
+
+def test_kernels_of_one_model_read_one_another() -> None:
+    text = """(float[N,64] x) => (float[N,64] y, float[N,64] z) {
+        a = Exp(x) b = Tanh(a) p = MatMul(b, w) q = Add(p, a) z = Sigmoid(q) r = MatMul(z, w) s = Mul(r, a) y = Tanh(s)
+    }"""
+    before = model(text, w=np.random.default_rng(1).standard_normal((64, 64)).astype(np.float32) / 8)
+    after = generated(before)
+    assert len(after.sites) == 3
+    feed = random_inputs(ort_session(before))
+    for ours, theirs in zip(run(after.model, feed, after.libraries), run(before, feed), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-5)
+
+
+def test_bodies_hold_kernels_too() -> None:
+    text = """(float[N,64] x, bool c) => (float[N,64] y) {
+        y = If (c) <then_branch = g () => (float[N,64] t) { a = Exp(x) t = Tanh(a) },
+                    else_branch = h () => (float[N,64] e) { b = Sin(x) e = Mul(b, x) }>
+    }"""
+    before = model(text)
+    after = generated(before)
+    assert len(after.sites) == 2
+    for condition in (True, False):
+        feed = {"x": np.ones((3, 64), np.float32), "c": np.array(condition)}
+        np.testing.assert_allclose(run(after.model, feed, after.libraries)[0], run(before, feed)[0], rtol=1e-5)
+
+
+def test_what_is_turned_down_is_offered_smaller_and_nothing_is_changed() -> None:
+    text = """(float[N,64] x, float[64] w) => (float[N,64] y) {
+        a = Exp(x) b = Tanh(a) c = LayerNormalization(b, w) y = Mul(c, w)
+    }"""
+    subject = model(text)
+    offered: list[Site] = []
+
+    def turn_down(site: Site) -> bool:
+        offered.append(site)
+        return False
+
+    after = generated(subject, turn_down)
+    assert [(site.family, len(site.nodes)) for site in offered] == [("reduction", 4), ("elementwise", 2)]
+    assert after.sites == ()
+    assert after.libraries == ()
+    assert [node.op_type for node in after.model.graph] == [node.op_type for node in subject.graph]
+
+
+def test_the_same_model_gives_the_same_bytes() -> None:
+    one, two = generated(model(CHAIN)), generated(model(CHAIN))
+    assert ir.to_proto(one.model) == ir.to_proto(two.model)
+    assert one.libraries == two.libraries
+
+
+def test_other_providers_are_told_that_there_are_none() -> None:
+    with pytest.raises(NotApplicable, match="CUDAExecutionProvider") as caught:
+        compose(model(CHAIN), [GENERATED], provider="CUDAExecutionProvider")
+    assert caught.value.is_missing
+
+
+def written(folder: Path) -> tuple[Path, Path]:
+    after = generated(model(CHAIN))
+    path = folder / "fused.onnx"
+    library = write_library(after.model, after.libraries[0], path)
+    path.write_bytes(ir.to_proto(after.model).SerializeToString())
+    return path, library
+
+
+def test_a_written_model_opens_with_the_library_beside_it(tmp_path: Path) -> None:
+    path, library = written(tmp_path)
+    assert library_of(path) == library
+    x = np.ones((2, 768), np.float32)
+    (y,) = session(path, providers=[CPU]).run(None, {"x": x})
+    np.testing.assert_allclose(y, np.tanh(np.exp(x)), rtol=1e-6)
+
+
+def test_only_the_library_that_the_model_was_written_with_is_loaded(tmp_path: Path) -> None:
+    path, library = written(tmp_path)
+    library.write_bytes(library.read_bytes() + b"!")
+    with pytest.raises(BadInput, match="its bytes are others"):
+        session(path)
+    library.unlink()
+    with pytest.raises(BadInput, match="beside it"):
+        session(path)
+    proto = onnx.load(path)
+    proto.metadata_props[0].value = "../elsewhere.0.so"
+    onnx.save(proto, path)
+    with pytest.raises(BadInput, match="no file beside it"):
+        session(path)
+
+
+# What ONNX's own test data says: every node test of an operator that kernels compute.
+
+
+def node_tests() -> dict[str, tuple[Group, dict[str, Any], list[Any]]]:
+    """The backend tests of one node that a kernel can take, each with its kernel, inputs and expected outputs."""
+    tests: dict[str, tuple[Group, dict[str, Any], list[Any]]] = {}
+    operators = {op_type for domain, op_type in LOWERINGS if not domain}
+    for case in onnx.backend.test.loader.load_model_tests(kind="node"):
+        proto = case.model
+        if len(proto.graph.node) != 1 or proto.graph.node[0].op_type not in operators:
+            continue
+        inputs, expected = case.data_sets[0]
+        feed = {value.name: array for value, array in zip(proto.graph.input, inputs, strict=True)}
+        arrays = (*inputs, *expected)
+        if not all(isinstance(array, np.ndarray | np.generic) and array.dtype.kind in "biuf" for array in arrays):
+            continue  # ONNX Runtime takes no bfloat16 from NumPy
+        subject = ir.from_proto(proto)
+        axes = next((value for value in subject.graph.inputs if value.name == "axes"), None)
+        if axes is not None:  # axes that are known before the run only
+            subject.graph.inputs.remove(axes)
+            axes.const_value = ir.tensor(feed["axes"], name="axes")
+            subject.graph.register_initializer(axes)
+        scope = Scope(subject.graph, subject, CPU, Facts(subject))
+        try:
+            group = express(list(subject.graph), scope, Flow(subject.graph))
+        except NotExpressible:
+            continue
+        tests[case.name] = group, {value.name or "": np.asarray(feed[value.name]) for value in group.inputs}, expected
+    return tests
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_onnxs_own_node_tests_pass_through_kernels(tmp_path: Path) -> None:
+    tests = node_tests()
+    assert len(tests) > 150
+    library = tmp_path / "all.so"
+    library.write_bytes(build_library([group.expression for group, _, _ in tests.values()], levels=["v3"]))
+    options = ort.SessionOptions()
+    options.log_severity_level = 4
+    options.register_custom_ops_library(str(library))
+    wrong = []
+    for name, (group, feed, expected) in tests.items():
+        inputs = [
+            onnx.helper.make_tensor_value_info(key, onnx.helper.np_dtype_to_tensor_dtype(array.dtype), array.shape)
+            for key, array in feed.items()
+        ]
+        outputs = [onnx.ValueInfoProto(name=f"out{index}") for index in range(len(group.outputs))]
+        node = onnx.helper.make_node(group.expression.name, list(feed), [o.name for o in outputs], domain=DOMAIN)
+        graph = onnx.helper.make_graph([node], "g", inputs, outputs)
+        imports = [onnx.helper.make_opsetid("", 17), onnx.helper.make_opsetid(DOMAIN, 1)]
+        proto = onnx.helper.make_model(graph, opset_imports=imports, ir_version=8)
+        actual = ort.InferenceSession(proto.SerializeToString(), options, providers=[CPU]).run(None, feed)
+        for ours, theirs in zip(actual, expected, strict=True):
+            tolerance = 2e-3 if theirs.dtype == np.float16 else 1e-5
+            is_same = ours.shape == theirs.shape and np.allclose(
+                ours.astype(np.float64), theirs.astype(np.float64), rtol=tolerance, atol=tolerance, equal_nan=True
+            )
+            if not is_same:
+                wrong.append(f"{name} {ours} {theirs}")
+    assert wrong == []
