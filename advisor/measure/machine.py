@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from advisor.fuse.kernels.expression import Expression
+
 __all__ = ["Fact", "driver", "examine", "nsys"]
 
 PATIENCE_S = 20
@@ -40,6 +42,7 @@ def examine() -> Iterator[Fact]:
     gpu = driver()
     yield gpu
     yield from _providers(gpu.works)
+    yield compiler()
     yield nsys()
     yield from (_package(name) for name in OPTIMIZERS)
 
@@ -118,6 +121,29 @@ def nsys() -> Fact:
     except (OSError, subprocess.SubprocessError) as error:
         return Fact("nsys", False, f"{path} does not run: {error}", advice)
     return Fact("nsys", True, answer.stdout.strip().removeprefix("NVIDIA Nsight Systems version "))
+
+
+def compiler() -> Fact:
+    """What compiles generated kernels, tried with the smallest library."""
+    from advisor.errors import AdvisorError
+    from advisor.fuse.kernels.library import NotCompiled, build_library, here
+
+    try:
+        build_library([_smallest_kernel()])
+    except (AdvisorError, NotCompiled) as error:
+        return Fact("generated kernels", False, str(error), "fusions that need no library still work")
+    return Fact(
+        "generated kernels", True, f"compile for {here()}, LLVM of llvmlite {_version('llvmlite')}, {size} bytes"
+    )
+
+
+def _smallest_kernel() -> Expression:
+    import onnx_ir as ir
+
+    from advisor.fuse.kernels.expression import Access, Expression, Input, Operation, Output
+
+    values = (Input(ir.DataType.FLOAT, Access.COLUMNS), Operation("Neg", (0,), ir.DataType.FLOAT))
+    return Expression(values, (Output(1, Access.COLUMNS),))
 
 
 def _package(name: str) -> Fact:
