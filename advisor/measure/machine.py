@@ -132,9 +132,7 @@ def compiler() -> Fact:
         build_library([_smallest_kernel()])
     except (AdvisorError, NotCompiled) as error:
         return Fact("generated kernels", False, str(error), "fusions that need no library still work")
-    return Fact(
-        "generated kernels", True, f"compile for {here()}, LLVM of llvmlite {_version('llvmlite')}, {size} bytes"
-    )
+    return Fact("generated kernels", True, f"compile for {here()}, LLVM of llvmlite {_version('llvmlite')}")
 
 
 def _smallest_kernel() -> Expression:
