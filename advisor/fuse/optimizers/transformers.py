@@ -13,7 +13,7 @@ __all__ = ["optimize"]
 
 MODEL_TYPES = ("bert", "gpt2")
 """Types to try. Most fusions are the same for all of them; these two differ in the attention that they look for, and on
-a set of real models no other type found more. The first is the library's default, and is taken where it does as well.
+eight real models no other type found more. The first is the library's default, and is taken where it does as well.
 """
 
 
