@@ -1,7 +1,8 @@
-"""`advisor explain [ID]`."""
+"""`advisor explain [ID]`, and `advisor explain --ir MODEL [GROUP]`."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -17,8 +18,24 @@ def explain(
     rule_id: Annotated[
         str | None, typer.Argument(metavar="ID", help="A finding's id, such as launch-bound; without it, all ids.")
     ] = None,
+    ir: Annotated[
+        Path | None,
+        typer.Option(
+            "--ir",
+            metavar="MODEL",
+            help="List the generated kernels that an ONNX model may get; with the number of one in place of ID, print"
+            " its LLVM IR before and after fusion.",
+        ),
+    ] = None,
 ) -> None:
     """Say what a finding of `advisor analyze` means, how it is found, what to do, and when it is wrong."""
+    if ir is not None:
+        from advisor.fuse.kernels.listing import group_listing, list_groups
+        from advisor.fuse.model import load
+
+        model = load(ir)
+        print(list_groups(model) if rule_id is None else group_listing(model, rule_id))
+        return
     from rich.console import Console
 
     from advisor.trace.findings import RULES

@@ -64,7 +64,7 @@ def library_of(path: Path) -> Path | None:
         raise BadInput(f"{path}: no such file") from None
     except Exception:
         raise BadInput(f"{path} is not an ONNX model, or is cut off") from None
-    name = next((entry.value for entry in metadata if entry.key == LIBRARY), None)
+    name: str | None = next((entry.value for entry in metadata if entry.key == LIBRARY), None)
     if name is None:
         return None
     if Path(name).name != name or not name.endswith(".so"):

@@ -22,8 +22,8 @@ from advisor.fuse.kernels.library import build_library
 from advisor.fuse.kernels.lowering import LOWERINGS
 from advisor.fuse.model import load, runnable
 from advisor.fuse.scope import Facts, Scope
-from advisor.fuse.transform import NotApplicable
 from advisor.fuse.session import library_of, session, write_library
+from advisor.fuse.transform import NotApplicable
 from tests.conftest import SHARED
 from tests.fuse.graphs import CPU, model, random_inputs
 from tests.fuse.graphs import session as ort_session
@@ -179,6 +179,8 @@ def node_tests() -> dict[str, tuple[Group, dict[str, Any], list[Any]]]:
     operators = {op_type for domain, op_type in LOWERINGS if not domain}
     for case in onnx.backend.test.loader.load_model_tests(kind="node"):
         proto = case.model
+        assert proto is not None
+        assert case.data_sets is not None
         if len(proto.graph.node) != 1 or proto.graph.node[0].op_type not in operators:
             continue
         inputs, expected = case.data_sets[0]
@@ -197,7 +199,11 @@ def node_tests() -> dict[str, tuple[Group, dict[str, Any], list[Any]]]:
             group = express(list(subject.graph), scope, Flow(subject.graph))
         except NotExpressible:
             continue
-        tests[case.name] = group, {value.name or "": np.asarray(feed[value.name]) for value in group.inputs}, expected
+        tests[case.name] = (
+            group,
+            {value.name or "": np.asarray(feed[value.name]) for value in group.inputs},
+            list(expected),
+        )
     return tests
 
 

@@ -1,0 +1,119 @@
+"""Kernels for people to read: the LLVM IR of each operator by itself, and of all of them as one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from advisor.errors import BadInput
+from advisor.fuse.kernels.cpu import kernel_module
+from advisor.fuse.kernels.flow import Flow
+from advisor.fuse.kernels.generated import groups_of
+from advisor.fuse.kernels.groups import express
+from advisor.fuse.kernels.library import ARCHITECTURES, here
+from advisor.fuse.kernels.traffic import traffic
+from advisor.fuse.legality import dims_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    import onnx_ir as ir
+
+    from advisor.fuse.kernels.expression import Expression
+    from advisor.fuse.kernels.groups import Group
+    from advisor.fuse.scope import Scope
+
+__all__ = ["group_listing", "list_groups"]
+
+LEVEL = {"x86_64": "v3", "aarch64": "v8"}
+"""The level of CPUs that is shown."""
+
+
+def list_groups(model: ir.Model) -> str:
+    """One line for each group of a model, numbered from 1: operators, inputs, outputs, what is saved."""
+    lines = [_summary(number, group, scope) for number, (group, scope) in enumerate(groups_of(model), 1)]
+    return "\n".join(lines) or "no group: nothing in this model would become a generated kernel"
+
+
+def group_listing(model: ir.Model, chosen: str) -> str:
+    """The IR of one group, by number or name, before fusion, and after fusion and optimisation.
+
+    Raises:
+        BadInput: There is no such group.
+    """
+    groups = list(groups_of(model))
+    for number, (group, scope) in enumerate(groups, 1):
+        if chosen in {str(number), group.expression.name}:
+            return "\n".join(_listing(number, group, scope))
+    raise BadInput(f"no group {chosen!r}: there are {len(groups)}; without one, they are listed")
+
+
+def _summary(number: int, group: Group, scope: Scope) -> str:
+    saved = traffic(group, scope)
+    shapes = ", ".join(dims_text(scope.shape(value)) for value in group.inputs)
+    operators = " ".join(node.op_type for node in group.nodes)
+    return (
+        f"{number:3}  {group.expression.name}  {operators}\n     reads {shapes}; per element"
+        f" {saved.loads_before} → {saved.loads_after} loads, {saved.stores_before} → {saved.stores_after} stores;"
+        f" {saved.kernels_saved} kernels fewer"
+    )
+
+
+def _listing(number: int, group: Group, scope: Scope) -> Iterator[str]:
+    yield _summary(number, group, scope)
+    flow = Flow(scope.graph)
+    alone = [express([node], scope, flow).expression for node in group.nodes]
+    names = [f"{node.op_type} alone" for node in group.nodes]
+    yield "\n; ==== before fusion: each operator by itself"
+    for name, expression in zip(names, alone, strict=True):
+        yield f"\n; ---- {name}\n{_function(kernel_module([expression], [LEVEL[here()]]), expression)}"
+    yield "\n; ==== after fusion"
+    yield _function(kernel_module([group.expression], [LEVEL[here()]]), group.expression)
+    before, after = _optimised(alone), _optimised([group.expression])
+    yield "\n; ==== after fusion and optimisation"
+    yield "\n".join(after)
+    yield "\n; loads and stores in the optimised code, vector and scalar"
+    yield f";   before fusion: {_counts(before)}"
+    yield f";   after fusion:  {_counts(after)}"
+
+
+def _function(module: str, expression: Expression) -> str:
+    """The fast variant of EXPRESSION in the text of MODULE."""
+    return _functions(module, {f"{expression.name}_{LEVEL[here()]}"})[0]
+
+
+def _functions(module: str, names: set[str]) -> list[str]:
+    found = re.findall(r"^define [^@]*@\"?([\w.]+)\"?\(.*?^}", module, re.DOTALL | re.MULTILINE)
+    texts = [match[0] for match in re.finditer(r"^define .*?^}", module, re.DOTALL | re.MULTILINE)]
+    return [text for name, text in zip(found, texts, strict=True) if name in names]
+
+
+def _optimised(expressions: Sequence[Expression]) -> list[str]:
+    """The fast variants of EXPRESSIONS after LLVM's O3."""
+    import llvmlite.binding as llvm  # type: ignore[import-untyped]
+
+    unique = list(dict.fromkeys(expressions))
+    target = ARCHITECTURES[here()]
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    machine = llvm.Target.from_triple(target.triple).create_target_machine(cpu=target.cpu, opt=3, reloc="pic")
+    module = llvm.parse_assembly(kernel_module(unique, [LEVEL[here()]]))
+    module.triple, module.data_layout = target.triple, str(machine.target_data)
+    tuning = llvm.create_pipeline_tuning_options(speed_level=3)
+    tuning.loop_vectorization = tuning.slp_vectorization = True
+    builder = llvm.create_pass_builder(machine, tuning)
+    builder.getModulePassManager().run(module, builder)
+    text = str(module)
+    by_name = {expression.name: _functions(text, {f"{expression.name}_{LEVEL[here()]}"})[0] for expression in unique}
+    return [by_name[expression.name] for expression in expressions]
+
+
+def _counts(functions: Sequence[str]) -> str:
+    lines = [line for function in functions for line in function.splitlines()]
+    counts = {
+        (kind, word): sum(f"{word} " in line and (f"{word} <" in line) == (kind == "vector") for line in accesses)
+        for word in ("load", "store")
+        for accesses in [[line for line in lines if re.search(rf"(?:= |^\s*){word} ", line)]]
+        for kind in ("vector", "scalar")
+    }
+    return ", ".join(f"{count} {kind} {word}s" for (kind, word), count in counts.items())

@@ -1,0 +1,59 @@
+"""`advisor explain --ir`: the groups of a model, and the IR of one of them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import onnx_ir as ir
+import pytest
+
+from advisor.errors import BadInput
+from advisor.fuse.kernels.generated import groups_of
+from advisor.fuse.kernels.listing import group_listing, list_groups
+from advisor.fuse.kernels.traffic import traffic
+from tests.fuse.graphs import model
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import Advisor
+
+CHAIN = "(float[4,768] x, float[4,768] b) => (float[4,768] y) { s = Add(x, b) a = Sigmoid(s) y = Mul(s, a) }"
+
+
+def test_loads_and_stores_are_those_of_the_nodes_and_of_the_kernel() -> None:
+    ((group, scope),) = groups_of(model(CHAIN))
+    saved = traffic(group, scope)
+    assert (saved.loads_before, saved.stores_before) == (5, 3)
+    assert (saved.loads_after, saved.stores_after) == (2, 1)
+    assert saved.kernels_saved == 2
+    assert saved.bytes_saved == 2 * 4 * 768 * 4
+
+
+def test_fusion_is_seen_in_the_code() -> None:
+    text = group_listing(model(CHAIN), "1")
+    assert text.count(" alone") == 3
+    loads = [int(count) for count in re.findall(r"fusion:\s+(\d+) vector loads", text)]
+    assert len(loads) == 2
+    assert loads[1] < loads[0]
+
+
+def test_the_command_lists_groups_and_prints_one(tmp_path: Path, advisor_command: Advisor) -> None:
+    path = tmp_path / "chain.onnx"
+    path.write_bytes(ir.to_proto(model(CHAIN)).SerializeToString())
+    listed = advisor_command("explain", "--ir", path)
+    assert listed.returncode == 0
+    assert "Add Sigmoid Mul" in listed.stdout
+    printed = advisor_command("explain", "--ir", path, "1")
+    assert "after fusion and optimisation" in printed.stdout
+    unknown = advisor_command("explain", "--ir", path, "7")
+    assert unknown.returncode == 2
+    assert "no group '7'" in unknown.stderr
+
+
+def test_a_model_without_groups_says_so() -> None:
+    subject = model("(float[4,768] x) => (float[4,768] y) { y = Exp(x) }")
+    assert "no group" in list_groups(subject)
+    with pytest.raises(BadInput, match="there are 0"):
+        group_listing(subject, "1")
