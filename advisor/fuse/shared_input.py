@@ -122,7 +122,6 @@ def _mergeable(node: ir.Node, scope: Scope) -> bool:
         and len(weight.shape) == 2
         and (weight.dtype in legality.FLOATS or node.op_type == "MatMulInteger")
         and (producer is None or producer.op_type != "DequantizeLinear")
-        and (scope.rank(node.inputs[0]) or 0) >= 2
     )
 
 
@@ -139,13 +138,13 @@ def _merge(nodes: Sequence[ir.Node], scope: Scope) -> Merge | None:
     if len({(tensor.dtype, int(tensor.shape.numpy()[1 - axis])) for tensor in tensors}) != 1:
         return None
     sizes = tuple(int(tensor.shape.numpy()[axis]) for tensor in tensors)
-    rank = scope.rank(nodes[0].inputs[0]) if nodes[0].inputs[0] is not None else None
-    others = _sides([node.inputs[2:] for node in nodes], sizes, rank or 2, scope)
+    rank = 2 if nodes[0].op_type == "Gemm" else _certain_rank(nodes[0].inputs[0], scope)
+    others = _sides([node.inputs[2:] for node in nodes], sizes, rank, scope)
     if others is None:
         return None
     result = Side(nodes[0], (nodes[0].inputs[0], _beside(tensors, axis), *others))
     branches = [[node] for node in nodes]
-    while (step := _next([branch[-1] for branch in branches], result, sizes, rank or 2, scope)) is not None:
+    while (step := _next([branch[-1] for branch in branches], result, sizes, rank, scope)) is not None:
         followers, result = step
         for branch, node in zip(branches, followers, strict=True):
             branch.append(node)
@@ -220,6 +219,11 @@ def _side(values: Sequence[ir.Value], sizes: tuple[int, ...], rank: int, scope: 
     ):
         return Side(nodes[0], inputs)
     return None
+
+
+def _certain_rank(value: ir.Value | None, scope: Scope) -> int:
+    """How many dimensions the products have at least: as many as what they multiply."""
+    return (None if value is None else scope.rank(value)) or 1
 
 
 def _is_row(shape: tuple[int, ...], size: int, rank: int) -> bool:

@@ -90,14 +90,22 @@ def test_a_branch_that_is_needed_in_between_ends_there() -> None:
     [
         f"(float[2, n, 8] x, float[8, 16] wq) => {OUTPUTS} {{ q = MatMul(x, wq) k = MatMul(x, wk) v = Relu(x) }}",
         f"(float[2, n, 8] x, float[2, n, 8] y) => {OUTPUTS} {{ q = MatMul(x, wq) k = MatMul(y, wk) v = Relu(x) }}",
-        "(float[8] x) => (float[16] q, float[16] k) { q = MatMul(x, wq) k = MatMul(x, wk) }",
+        f"(bool[2, n, 8] y) => {OUTPUTS} {{ x = Cast<to = 6>(y) q = MatMul(x, wq) k = MatMul(x, wk) v = Neg(k) }}",
     ],
 )
 def test_other_products_stay(text: str) -> None:
-    before = model(text, wq=QKV["wq"], wk=QKV["wk"])
+    dtype = "int32" if "Cast" in text else "float32"
+    before = model(text, wq=QKV["wq"].astype(dtype), wk=QKV["wk"].astype(dtype))
     applied = compose(before, [SHARED_INPUT], provider=CPU)
     assert operators(applied.model) == operators(before)
     assert applied.sites == ()
+
+
+def test_a_vector_and_a_row_that_would_make_it_a_matrix() -> None:
+    body = "{ a = MatMul(x, wq) k = MatMul(x, wk) q = Add(a, b) r = Add(k, b) }"
+    text = f"(float[8] x) => (float[1, 16] q, float[1, 16] r) {body}"
+    found, _ = merged(model(text, wq=QKV["wq"], wk=QKV["wk"], b=weights(1, 16)))
+    assert found == ["MatMul", "Split", "Add", "Add"]
 
 
 def test_what_is_not_accepted_stays() -> None:
