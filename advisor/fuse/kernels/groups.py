@@ -24,6 +24,10 @@ __all__ = ["Group", "express", "find_groups"]
 
 MOST_NODES = 64
 MOST_OPERATIONS = 256
+MOST_APPROXIMATIONS = 3
+"""Of functions such as exp, for each element: in a longer chain each takes half as long again (measured), because less
+of neighbouring elements is computed meanwhile. Mish has three."""
+APPROXIMATIONS = frozenset({"Cos", "Erf", "Exp", "Log", "Pow", "Sigmoid", "Sin", "Tanh"})
 MOST_STAGES = 4
 """Reductions of which each needs the one before: the row is read again for each."""
 
@@ -119,7 +123,8 @@ def express(nodes: Sequence[ir.Node], scope: Scope, flow: Flow) -> Group:
         if value not in outputs and space.is_smaller(term):
             raise NotExpressible(f"'{value.name}' would be computed again for every row")
     expression = formula.expression(Output(term.place, *space.output(term)) for term in outputs.values())
-    if len(expression.operations) > MOST_OPERATIONS or _stages(expression) > MOST_STAGES:
+    is_long = len(nodes) > 1 and _approximations(expression) > MOST_APPROXIMATIONS
+    if is_long or len(expression.operations) > MOST_OPERATIONS or _stages(expression) > MOST_STAGES:
         raise NotExpressible("too large")
     return Group(tuple(nodes), tuple(inputs), tuple(outputs), expression)
 
@@ -135,6 +140,14 @@ def _constant(node: ir.Node, value: ir.Value, scope: Scope, formula: Formula) ->
         return None
     dtype = scope.dtype(value)
     return None if dtype is None else formula.constant(tensor.numpy().item(), dtype)
+
+
+def _approximations(expression: Expression) -> int:
+    """How many costly functions are computed for each element."""
+    return sum(
+        isinstance(value, Operation) and value.op_type in APPROXIMATIONS and not on_row
+        for value, on_row in zip(expression.values, expression.on_rows, strict=True)
+    )
 
 
 def _stages(expression: Expression) -> int:

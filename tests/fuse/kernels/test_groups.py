@@ -177,3 +177,9 @@ def test_the_same_model_gives_the_same_groups() -> None:
     text = f"({ROW}) => (float[N,768] y) {{ a = Mul(x, half) b = Tanh(a) y = Add(b, one) }}"
     names = [[group.expression.name for group, _ in groups_of(model(text, **SCALARS))] for _ in range(2)]
     assert names[0] == names[1]
+
+
+def test_a_long_chain_of_costly_functions_is_cut() -> None:
+    steps = " ".join(f"s{n} = Tanh({f's{n - 1}' if n > 1 else 'x'})" for n in range(1, 9))
+    groups = found(f"({ROW}) => (float[N,768] s8) {{ {steps} }}")
+    assert [len(group) for group in groups] == [3, 3, 2]
