@@ -20,6 +20,8 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 
+from advisor.fuse.compose import compose
+from advisor.fuse.kernels.generated import GENERATED
 from advisor.measure.session import CPU, Level, open_session, run, runner, version
 
 if TYPE_CHECKING:
@@ -64,7 +66,7 @@ GROUPS: dict[str, tuple[str, str | None]] = {
         "{y} = com.microsoft.BiasGelu({x}, v)",
     ),
     "Mish": ("p{i} = Softplus({x}) t{i} = Tanh(p{i}) {y} = Mul({x}, t{i})", None),
-    "modulate": ("s{i} = Add(w, k1) a{i} = Mul({x}, s{i}) c{i} = Add(a{i}, v) {y} = Add(c{i}, b)", None),
+    "modulate": ("a{i} = Mul({x}, w) c{i} = Add(a{i}, v) {y} = Add(c{i}, b)", None),
     "LayerNorm + SiLU": (
         "n{i} = LayerNormalization({x}, w, v) s{i} = Sigmoid(n{i}) {y} = Mul(n{i}, s{i})",
         None,
@@ -80,7 +82,7 @@ def model(text: str, shape: Sequence[int], copies: int = COPIES) -> ir.Model:
     header = '<ir_version: 8, opset_import: ["": 17, "com.microsoft": 1, "advisor.generated": 1]>'
     proto = onnx.parser.parse_model(f"{header} g ({arguments}) => (float[{size}] x{copies}) {{ {body} }}")
     rng = np.random.default_rng(0)
-    weights: dict[str, Any] = {name: number for name, number in NUMBERS.items()}
+    weights: dict[str, Any] = dict(NUMBERS)
     weights |= {"w": 1 + 0.1 * rng.standard_normal(shape[-1]), "v": 0.1 * rng.standard_normal(shape[-1])}
     read = {name for node in proto.graph.node for name in node.input}
     proto.graph.initializer.extend(
@@ -91,9 +93,17 @@ def model(text: str, shape: Sequence[int], copies: int = COPIES) -> ir.Model:
     return ir.from_proto(proto)
 
 
+def generated(text: str, shape: Sequence[int]) -> tuple[str, tuple[Path, ...]]:
+    """One copy of a group as a kernel, in the same text, and its library: copies are not fused with one another."""
+    one = compose(model(text, shape, copies=1), [GENERATED], provider=CPU)
+    (node,) = one.model.graph
+    inputs = ["{x}" if value.name == "x0" else value.name or "" for value in node.inputs if value is not None]
+    return f"{{y}} = {node.domain}.{node.op_type}({', '.join(inputs)})", one.libraries
+
+
 def measure(
     decomposed: str, fused: str | None, shape: Sequence[int], threads: int, seconds: float
-) -> list[float | None]:
+) -> tuple[float, float, float | None]:
     """Microseconds of one generated kernel, and how many times longer the decomposed group and the operator take."""
     original = model(decomposed, shape)
     kernel, library = generated(decomposed, shape)
@@ -136,7 +146,8 @@ def table(seconds: float) -> Iterator[str]:
     """The lines of the report."""
     yield "| group | shape | threads | µs a kernel | decomposed ÷ generated | ONNX Runtime's operator ÷ generated |"
     yield "| --- | --- | --: | --: | --: | --: |"
-    decomposed, operators = [], []
+    decomposed: list[float] = []
+    operators: list[float] = []
     for name, (text, fused) in GROUPS.items():
         for shape in SHAPES:
             for threads in (1, 2):
