@@ -57,36 +57,34 @@ def listed(
         alone: Units alone in the whole model.
         predictions: What a trace says that fusions save.
     """
-    without_figures: dict[tuple[str, Status, str], list[tuple[Unit, tuple[Site, ...]]]] = {}
+    entries: dict[tuple[object, ...], list[tuple[Unit, tuple[Site, ...]]]] = {}
+    fate_of: dict[Unit, Fate] = {}
     for unit in units:
         places = fused.places(unit) if fused is not None and unit in fused.units else ()
         taken = Fate(Status.NOT_FASTER, "another fusion takes its nodes")
-        fate = Fate(Status.KEPT, "") if places else fates.get(unit, taken)
+        fate = fate_of[unit] = Fate(Status.KEPT, "") if places else fates.get(unit, taken)
+        figures = id(alone[unit]) if unit in alone else unit if unit in screened else None
+        entries.setdefault((unit.name, fate.status, fate.reason, figures), []).append((unit, places or unit.sites))
+    for entry in entries.values():
+        unit = entry[0][0]
+        sites = tuple(site for _, places in entry for site in places)
         trial, part = alone.get(unit), screened.get(unit)
         latency = trial.latency if trial else None
-        if fused is not None and latency is None and fused.units == (unit,):
+        if fused is not None and latency is None and {each.name for each in fused.units} == {unit.name}:
             trial, latency = fused, fused.latency
         proof = (trial.verification if trial else None) or (part.verification if part else None)
-        if latency is None and part is None and proof is None:
-            without_figures.setdefault((unit.name, fate.status, fate.reason), []).append((unit, places or unit.sites))
-            continue
-        sites = places or unit.sites
         yield Fusion(
             rule=unit.name,
             family=unit.candidate.family,
             nodes=_nodes(sites),
             sites=len(sites),
-            status=fate.status,
-            reason=fate.reason,
+            status=fate_of[unit].status,
+            reason=fate_of[unit].reason,
             ratio=latency.ratio if latency else None,
             screened=part.latency.ratio if part and part.latency else None,
             max_abs_error=proof.max_abs_error if proof else None,
             predicted=_predicted(sites, predictions),
         )
-    for (name, status, reason), each in without_figures.items():
-        sites = tuple(site for _, places in each for site in places)
-        family = each[0][0].candidate.family
-        yield Fusion(name, family, _nodes(sites), len(sites), status, reason, predicted=_predicted(sites, predictions))
     yield from _refused(refused, predictions)
     for failed in failures:
         yield Fusion(failed.candidate.id, failed.candidate.family, (), 0, failed.status, failed.reason)

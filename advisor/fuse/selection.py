@@ -3,9 +3,8 @@
 1. Equal places of one candidate are a unit. Units whose nodes take less of a run than can be measured are put together
    or left out.
 2. Every unit is proven and raced on a part of the model.
-3. Those that won there are applied together, proven and raced in the whole model; where that fails, in halves. Then
-   those that seem faster, which is not sure, and those of which the part did not tell, one by one: they have to make the
-   whole model measurably faster.
+3. Those that won there are applied together, proven and raced in the whole model. Then those of which the part did not
+   tell, by candidate: they have to make the whole model measurably faster. What fails is tried again in halves.
 4. The work of a library's optimiser is one more unit: at most one of them stays, and everything else goes on top.
 5. What only other fusions make possible is tried with all of them together.
 6. The result is proven on every set of inputs and raced for longer. Where it fails, the last addition is taken back.
@@ -15,7 +14,8 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from collections import Counter, deque
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from advisor.fuse.compose import compose
@@ -152,7 +152,8 @@ class _Search:
         self._steps_left = 0
         self._optimised: dict[str, Applied] = {}
         self._history: list[Trial] = []
-        self._last: Trial | None = None
+        self._so_far: dict[Unit, Fate] = {}
+        """What batches came to; a unit may still do better with fewer others."""
         self.units: list[Unit] = []
         self.refused: list[Site] = []
         self.failures: list[Failure] = []
@@ -178,30 +179,23 @@ class _Search:
         structure = [unit for unit in units if unit.candidate.family == "structure"]
         fusions = [unit for unit in units if unit not in structure]
         winners = self._screen(fusions) if len(units) + len(optimizers) > 1 else []
-        rest = [unit for unit in fusions if unit not in winners and unit not in self.fates]
-        leaning, doubtful = [], []
-        for unit in rest:
-            (leaning if self._leans(unit) and not unit.overlaps([*winners, *leaning]) else doubtful).append(unit)
-        apart, rivals = self._windows(winners)
-        self._steps_left = bool(apart) + bool(leaning) + bool(structure) + len(doubtful) + len(optimizers)
-        if apart:
-            self._add_in_halves(apart)
-        self._leave(
-            (unit for unit in rivals if self.best and unit.overlaps(self.best.units)),
-            Fate(Status.NOT_FASTER, "its nodes, taken with more or fewer others, save more"),
-        )
-        singles = [*(unit for unit in rivals if unit not in self.fates), *doubtful]
-        self._steps_left = bool(leaning) + bool(structure) + len(singles) + len(optimizers)
-        if leaning:
-            self._add_in_halves(leaning)
-        if structure:
-            self._add_structure(structure)
-        for number, unit in enumerate(singles, 1):
-            self._announce(f"adding {unit.name}, {number} of {len(singles)}")
-            self._add([unit])
+        chosen, rivals = self._windows(winners)
+        batches = [chosen, *self._by_candidate(unit for unit in fusions if unit not in winners), structure]
+        batches = [batch for batch in batches if batch]
+        failed = []
+        for number, batch in enumerate(batches, 1):
+            self._steps_left = len(batches) - number + len(optimizers)
+            if not self._add_batch(batch):
+                failed.append(batch)
         for number, optimizer in enumerate(optimizers, 1):
+            self._steps_left = len(optimizers) - number
             self._announce(f"running {optimizer.id}, {number} of {len(optimizers)}")
             self._add_optimizer(optimizer)
+        kept = self.best.units if self.best else ()
+        reason = "its nodes, taken with more or fewer others, save more"
+        self._leave((unit for unit in rivals if unit.overlaps(kept)), Fate(Status.NOT_FASTER, reason))
+        failed += [[unit] for unit in rivals if unit not in self.fates and not self._add_batch([unit])]
+        self._add_halves(batch for batch in failed if batch is not structure or not self._is_neutral(batch))
         self._add_enabled(others)
 
     def finish(self, *, is_interrupted: bool = False) -> None:
@@ -239,9 +233,9 @@ class _Search:
         return False
 
     def _leave(self, units: Iterable[Unit], fate: Fate) -> None:
-        """Leave UNITS out; the first reason for a unit stays."""
+        """Leave UNITS out, for what they came to with others or for FATE; the first reason for a unit stays."""
         for unit in units:
-            self.fates.setdefault(unit, fate)
+            self.fates.setdefault(unit, self._so_far.get(unit, fate) if fate.reason == NO_TIME else fate)
 
     def _measurable(self, found: Sequence[Unit]) -> list[Unit]:
         """The units to try, those that promise most first; small ones of a candidate are one."""
@@ -259,6 +253,10 @@ class _Search:
             units.append(together)
         self.units = units
         units = sorted(units, key=lambda unit: (self._promise(unit), share[unit] or 0.0), reverse=True)
+        if not any(map(self._promise, units)):  # every candidate is heard before one is heard twice
+            turn: Counter[str] = Counter()
+            turns = {unit: (turn.update([unit.name]), turn[unit.name])[1] for unit in units}
+            units.sort(key=turns.__getitem__)
         for unit in units[MOST_UNITS:]:
             self._leave([unit], Fate(Status.NOT_FASTER, f"not tried: {MOST_UNITS} others take longer"))
         for unit in units:
@@ -298,36 +296,38 @@ class _Search:
         screened = self.screened.get(unit)
         return screened is not None and screened.latency is not None and screened.latency.verdict is Verdict.FASTER
 
-    def _leans(self, unit: Unit) -> bool:
-        """Whether UNIT seems faster on its part, which is not sure."""
-        screened = self.screened.get(unit)
-        return screened is not None and screened.latency is not None and screened.latency.ratio.ratio < 1
-
-    def _add_in_halves(self, units: Sequence[Unit], *, after: Sequence[Unit] = ()) -> None:
-        """Add UNITS together, or else those halves, quarters, … that do no harm; AFTER goes in with each."""
-        self._announce(f"adding {', '.join(dict.fromkeys(unit.name for unit in units))}")
-        if self._add([*after, *units]) or len(units) == 1:
-            return
-        if not self._has_time():
-            self._leave(units, Fate(Status.NOT_FASTER, NO_TIME))
-            return
-        middle = len(units) // 2
-        self._steps_left += 2
-        self._add_in_halves(units[:middle], after=after)
-        self._add_in_halves(units[middle:], after=after)
-
-    def _add_structure(self, units: Sequence[Unit]) -> None:
-        """Try changes of structure together: ONNX Runtime makes most of them itself, so alone they seldom tell."""
-        self._announce("changing the structure")
-        if self._add(units, is_last=False):
-            return
-        if self._last is not None and self._last.is_proven:
-            self._leave(units, Fate(Status.NOT_FASTER, "no gain was measured", is_neutral=True))
-            return
-        self._steps_left += len(units)
+    def _by_candidate(self, units: Iterable[Unit]) -> list[list[Unit]]:
+        """UNITS that are not left out, those of one candidate together; those that seem slower, and windows, apart."""
+        batches: dict[object, list[Unit]] = {}
         for unit in units:
-            self._announce(f"adding {unit.name}")
-            self._add([unit])
+            if unit in self.fates:
+                continue
+            screened = self.screened.get(unit)
+            seems_slower = screened and screened.latency and screened.latency.ratio.ratio > 1
+            is_window = unit.overlaps(batches.get(unit.candidate.id, ()))
+            batches.setdefault(unit if seems_slower or is_window else unit.candidate.id, []).append(unit)
+        return list(batches.values())
+
+    def _add_batch(self, units: Sequence[Unit], *, after: Sequence[Unit] = ()) -> bool:
+        """Add UNITS together, and AFTER with them."""
+        self._announce(f"adding {', '.join(dict.fromkeys(unit.name for unit in units))}")
+        return self._add([*after, *units])
+
+    def _add_halves(self, failed: Iterable[Sequence[Unit]], *, after: Sequence[Unit] = ()) -> None:
+        """Add what does no harm of batches that failed: their halves, then the halves of those that fail again."""
+        waiting = deque(batch for batch in failed if len(batch) > 1)
+        while waiting:
+            batch = waiting.popleft()
+            middle = len(batch) // 2
+            for half in (batch[:middle], batch[middle:]):
+                self._steps_left = 2 * len(waiting) + 1
+                if not self._has_time():
+                    self._leave(half, Fate(Status.NOT_FASTER, NO_TIME))
+                elif not self._add_batch(half, after=after) and len(half) > 1:
+                    waiting.append(half)
+
+    def _is_neutral(self, units: Iterable[Unit]) -> bool:
+        return all(unit in self.fates and self.fates[unit].is_neutral for unit in units)
 
     def _windows(self, winners: Sequence[Unit]) -> tuple[list[Unit], list[Unit]]:
         """Of units that take the same nodes the size that saved most on parts of the model, and the others."""
@@ -361,7 +361,6 @@ class _Search:
         self._optimised = {**self._optimised, optimizer.id: applied}
         below = [each for each in (self.best.units if self.best else ()) if not is_optimizer(each.candidate)]
         if not self._add([unit], onto=below, is_last=not below) and below:
-            self._steps_left += 1
             self._add([unit], onto=())
 
     def _add_enabled(self, candidates: Sequence[Candidate]) -> None:
@@ -379,8 +378,8 @@ class _Search:
         if more and self._has_time():
             self.units += more
             self._announce("adding what only other fusions make possible")
-            self._steps_left += 1
-            self._add_in_halves(more, after=neutral)
+            if not self._add_batch(more, after=neutral):
+                self._add_halves([more], after=neutral)
             added = self.best.units if self.best else ()
             fate = Fate(Status.NOT_FASTER, "possible only after other fusions, and no gain was measured")
             self._leave((unit for unit in more if unit not in added), fate)
@@ -393,50 +392,48 @@ class _Search:
             onto: What to add it to; None is what the best model has.
             is_last: Nothing else is going to be tried with one unit.
         """
-        self._steps_left -= 1
-        self._last = None
-        is_alone = len(units) == 1 and is_last
         if not self._has_time():
             self._leave(units, Fate(Status.NOT_FASTER, NO_TIME))
             return False
         before = (self.best.units if self.best else ()) if onto is None else onto
+        fate = self._try(units, before)
+        if fate is not None and is_last:
+            is_structure = all(unit.candidate.family == "structure" for unit in units)
+            if len(units) == 1 or (is_structure and fate.is_neutral):
+                self._leave(units, fate)
+            else:
+                self._so_far |= dict.fromkeys(units, replace(fate, reason=f"all such together: {fate.reason}"))
+        return fate is None
+
+    def _try(self, units: Sequence[Unit], before: Sequence[Unit]) -> Fate | None:
+        """Prove and race UNITS with those BEFORE: None where that is the best model now, else what is wrong with it."""
         try:
             trial = self._apply([*(unit for unit in before if unit not in units), *units])
         except Exception as error:
             if all(isinstance(unit.candidate, Rule) for unit in (*before, *units)):
                 raise
             failed = failure(units[0].candidate, error)
-            if is_alone:
-                self._leave(units, Fate(failed.status, failed.reason))
-            return False
+            return Fate(failed.status, failed.reason)
         if not any(trial.places(unit) for unit in units):
-            if is_alone:
-                self._leave(units, Fate(Status.NOT_FASTER, "another fusion takes its nodes"))
-            return False
-        if len(trial.units) == 1:
-            self.alone[units[0]] = trial
-        self._last = trial
+            return Fate(Status.NOT_FASTER, "another fusion takes its nodes")
+        if len({unit.name for unit in trial.units}) == 1:
+            for unit in units:
+                self.alone.setdefault(unit, trial)
         trial.verification = self._bench.verify(trial.result, final=False)
         if not trial.verification.passed:
-            if is_alone:
-                self._leave(units, Fate(Status.WRONG, _together(units, before) + trial.verification.reason))
-            return False
+            return Fate(Status.WRONG, _together(units, before) + trial.verification.reason)
         self._race(trial, seconds=self._left() / (self._steps_left + 1), resolution=STEP_RESOLUTION)
         assert trial.latency is not None
         self.latency = trial.latency
         change = _change(trial.latency, self.best.latency if self.best else None)
+        is_unchanged = change is Verdict.UNCHANGED and trial.latency.is_not_slower
         if change is Verdict.FASTER or (
-            change is Verdict.UNCHANGED
-            and trial.latency.is_not_slower
-            and all(self._is_trusted(unit) and not unit.overlaps(before) for unit in units)
+            is_unchanged and all(self._is_trusted(unit) and not unit.overlaps(before) for unit in units)
         ):
             self._history.append(trial)
-            return True
-        if is_alone:
-            is_neutral = change is Verdict.UNCHANGED and trial.latency.is_not_slower
-            reason = _finding(trial.latency) if trial.latency.verdict is not Verdict.FASTER else _against(change)
-            self._leave(units, Fate(Status.NOT_FASTER, _together(units, before) + reason, is_neutral=is_neutral))
-        return False
+            return None
+        reason = _finding(trial.latency) if trial.latency.verdict is not Verdict.FASTER else _against(change)
+        return Fate(Status.NOT_FASTER, _together(units, before) + reason, is_neutral=is_unchanged)
 
     def _drop_wrong(self, best: Trial) -> None:
         """Leave out what makes BEST fail the last proof: units that fail it alone, or else the last addition."""
