@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import mpmath
+import mpmath  # type: ignore[import-untyped]
 import numpy as np
 import onnx_ir as ir
 import pytest
@@ -49,7 +49,8 @@ def evaluate(kernels: Compiled, op_type: str, *x: NDArray[Any]) -> NDArray[Any]:
     dtype = DTYPES[x[0].dtype.name]
     expression = power(dtype) if op_type == "Pow" else unary(op_type, dtype)
     with np.errstate(all="ignore"):
-        return run(kernels, expression, *(a[None] for a in x), rows=1, columns=len(x[0]))[0][0]
+        result: NDArray[Any] = run(kernels, expression, *(a[None] for a in x), rows=1, columns=len(x[0]))[0][0]
+    return result
 
 
 def error(result: NDArray[Any], exact: NDArray[Any]) -> float:

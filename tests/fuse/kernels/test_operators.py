@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx
 import onnx_ir as ir
-import onnxruntime
+import onnxruntime  # type: ignore[import-untyped]
 import pytest
-from numpy.typing import NDArray
 
 from advisor.fuse.kernels.expression import ELEMENTWISE, REDUCTIONS, Access, Expression, Input, Operation, Output
 from advisor.fuse.kernels.operators import supports
 from tests.fuse.kernels.compiled import Compiled, compiled, run
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 D = ir.DataType
 DTYPES = [D.FLOAT, D.FLOAT16, D.BFLOAT16, D.DOUBLE, D.INT32, D.INT64, D.BOOL]
@@ -135,7 +137,7 @@ def test_as_onnx_runtime(kernels: Compiled, one: Expression) -> None:
         inputs = [np.where(np.abs(x) == np.inf, 1, x).astype(x.dtype) for x in inputs]
     variants = [run(kernels, one, *inputs, rows=1, columns=columns, general=g)[0] for g in (False, True)]
     if operation.op_type != "ReduceSum":
-        np.testing.assert_array_equal(*(variant.astype(np.float64) for variant in variants))
+        np.testing.assert_array_equal(variants[0].astype(np.float64), variants[1].astype(np.float64))
     expected = runtime(one, inputs)
     narrow = one.inputs[-1].dtype in (D.FLOAT16, D.BFLOAT16) or operation.dtype in (D.FLOAT16, D.BFLOAT16)
     result = variants[0]

@@ -1,0 +1,102 @@
+"""Kernels are vectorised, call nothing, are right for every shape, and cost no more than their size."""
+
+from __future__ import annotations
+
+import re
+import time
+
+import numpy as np
+import onnx_ir as ir
+import pytest
+
+from advisor.fuse.kernels.cpu import function_name, kernel_module
+from advisor.fuse.kernels.expression import Access, Constant, Expression, Input, Operation, Output
+from tests.fuse.kernels.compiled import assembly, compiled, run
+
+F = ir.DataType.FLOAT
+COLUMNS = Input(F, Access.COLUMNS)
+
+
+def softmax() -> Expression:
+    values = (
+        COLUMNS,
+        COLUMNS,
+        Operation("Add", (0, 1), F),
+        Operation("ReduceMax", (2,), F),
+        Operation("Sub", (2, 3), F),
+        Operation("Exp", (4,), F),
+        Operation("ReduceSum", (5,), F),
+        Operation("Div", (5, 6), F),
+    )
+    return Expression(values, (Output(7, Access.COLUMNS), Output(3, Access.ROW)), 1)
+
+
+def scaled_erf() -> Expression:
+    values = (COLUMNS, Input(F, Access.ROW), Operation("Mul", (0, 1), F), Operation("Erf", (2,), F))
+    return Expression(values, (Output(3, Access.COLUMNS),))
+
+
+def chain(length: int) -> Expression:
+    operations = [Operation(("Tanh", "Exp", "Neg", "Abs")[n % 4], (n,), F) for n in range(length)]
+    return Expression((COLUMNS, *operations), (Output(length, Access.COLUMNS),))
+
+
+@pytest.mark.parametrize(("level", "register"), [("v2", "xmm"), ("v3", "ymm"), ("v4", "zmm"), ("v8", r"\.4s")])
+def test_vector_instructions_and_no_calls(level: str, register: str) -> None:
+    for expression in (softmax(), scaled_erf()):
+        text = assembly([expression], level)
+        assert not re.search(r"^\s+(call|bl)\s", text, re.MULTILINE)
+        fast = text.split(f"{function_name(expression, level, general=True)}:")[0]
+        assert re.search(rf"(vdivps|vmulps|vfm\w+ps|mulps|fmla|fmul)\s.*{register}", fast)
+
+
+@pytest.mark.parametrize("rows", [1, 3])
+@pytest.mark.parametrize("columns", [1, 7, 33, 257])
+def test_softmax_of_any_shape(rows: int, columns: int) -> None:
+    generator = np.random.default_rng(columns)
+    expression = softmax()
+    x, mask = generator.normal(0, 3, (rows, columns)).astype(np.float32), np.zeros((1, 1), np.float32)
+    exact = np.exp(x - x.max(1, keepdims=True, initial=-np.inf))
+    exact /= exact.sum(1, keepdims=True)
+    kernels = compiled([expression])
+    full = np.ascontiguousarray(np.broadcast_to(mask, x.shape))
+    for general, second in ((False, full), (True, full), (True, mask)):
+        y, largest = run(kernels, expression, x, second, rows=rows, columns=columns, general=general)
+        np.testing.assert_allclose(y, exact, rtol=3e-6)
+        np.testing.assert_array_equal(largest, x.max(1, keepdims=True))
+
+
+def test_reduction_over_nothing() -> None:
+    expression = softmax()
+    empty = np.zeros((2, 0), np.float32)
+    for general in (False, True):
+        _, largest = run(compiled([expression]), expression, empty, empty, rows=2, columns=0, general=general)
+        np.testing.assert_array_equal(largest, np.full((2, 1), -np.inf, np.float32))
+
+
+def test_general_variant_takes_any_strides() -> None:
+    expression = scaled_erf()
+    x = np.arange(24, dtype=np.float32).reshape(6, 4).T / 8
+    scale = np.linspace(-1, 1, 6, dtype=np.float32)[None]
+    kernels = compiled([expression])
+    y = run(kernels, expression, x, scale, rows=4, columns=6, general=True)[0]
+    dense = [np.ascontiguousarray(np.broadcast_to(a, (4, 6))) for a in (x, scale)]
+    np.testing.assert_array_equal(y, run(kernels, expression, *dense, rows=4, columns=6, general=True)[0])
+
+
+def test_a_constant_for_all_columns_is_kept() -> None:
+    values = (COLUMNS, Constant(F, 2.0), Operation("Mul", (0, 1), F))
+    expression = Expression(values, (Output(2, Access.COLUMNS),))
+    x = np.ones((2, 5), np.float32)
+    np.testing.assert_array_equal(run(compiled([expression]), expression, x, rows=2, columns=5)[0], x * 2)
+
+
+def test_cost_grows_linearly() -> None:
+    size = {n: len(kernel_module([chain(n)], ["v3"])) for n in (100, 400)}
+    assert size[400] < 4.5 * size[100]
+    seconds = {}
+    for n in (100, 400):
+        start = time.process_time()
+        assembly([chain(n)], "v3")
+        seconds[n] = time.process_time() - start
+    assert seconds[400] < 8 * seconds[100]
