@@ -1,8 +1,8 @@
 """Transcendental functions as straight-line IR: selects instead of branches, so that LLVM vectorises the loop around.
 
-Within 2 units in the last place for `float` (tanh 2.3, sigmoid 2.8) and a few for `double`; for the powers of `double`
-see `pow_`. NaN, infinities and signed zeros as IEEE 754 has them, also denormals. Only operations that every target has:
-the same text serves CPUs and GPUs.
+Within 2 units in the last place for `float` (tanh 2.3, sigmoid 2.8) and a few for `double`; for powers of
+`double` see `pow_`. NaN, infinities and signed zeros as IEEE 754 has them, also denormals. Only operations that every
+target has: the same text serves CPUs and GPUs.
 
 Polynomials "fitted here" are minimax fits by Remez's exchange in 60 digits, weighted so that the relative error of the
 function is least, with coefficients then rounded to the type.
