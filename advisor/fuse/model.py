@@ -18,7 +18,7 @@ from advisor.errors import BadInput
 from advisor.output import staged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 __all__ = ["clone", "count_nodes", "load", "opset", "runnable", "save"]
 
@@ -26,6 +26,8 @@ INLINE_LIMIT = 1_900_000_000
 """Bytes of weights that a model file holds itself; protobuf ends at 2 GiB, and the graph needs some of it."""
 EXTERNAL_THRESHOLD = 256
 """Smaller tensors stay in the model file even when the others go to a data file, as in onnx and onnx-ir."""
+DIGITS = 18
+"""So many decimal digits at most has an offset or length of data that can exist."""
 SOURCE = "advisor.source"
 """Key of a graph's `meta` store: the file that the model was read from. Never written into a model."""
 
@@ -45,6 +47,7 @@ def load(path: Path) -> ir.Model:
         raise BadInput(f"{path} is not an ONNX model (no graph with outputs in it)")
     if _has_sparse_weights(proto.graph):
         raise BadInput(f"{path} holds sparse initialisers, which cannot be rewritten: store them as dense ones")
+    _check_external(proto, path)
     try:
         model = ir.from_proto(proto)
     except Exception as error:  # onnx-ir wraps whatever went wrong in its own exceptions
@@ -150,6 +153,34 @@ def _has_sparse_weights(graph: onnx.GraphProto) -> bool:
     return len(graph.sparse_initializer) > 0 or any(_has_sparse_weights(body) for body in bodies if body.node)
 
 
+def _check_external(proto: onnx.ModelProto, path: Path) -> None:
+    """Raise BadInput where a tensor says no file, or no bytes in it; onnx-ir would stumble over that."""
+    nodes = [*proto.graph.node, *(node for function in proto.functions for node in function.node)]
+    for tensor in _stored(proto.graph.initializer, nodes):
+        if tensor.data_location != onnx.TensorProto.EXTERNAL:
+            continue
+        entries = {entry.key: entry.value for entry in tensor.external_data}
+        if not entries.get("location"):
+            raise BadInput(f"{path} keeps {tensor.name!r} in another file, but does not say in which: export it again")
+        for key in ("offset", "length"):
+            text = entries.get(key, "0")
+            if not (text.isascii() and text.isdigit() and len(text) <= DIGITS):
+                raise BadInput(
+                    f"{path} gives {text[:40]!r} as the {key} of {tensor.name!r} in {entries['location']}, which is"
+                    " no number of bytes: export it again"
+                )
+
+
+def _stored(initialisers: Iterable[onnx.TensorProto], nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.TensorProto]:
+    """INITIALISERS, and the tensors of NODES and of bodies in them."""
+    yield from initialisers
+    for node in nodes:
+        for attribute in node.attribute:
+            yield from (attribute.t, *attribute.tensors)
+            for body in (attribute.g, *attribute.graphs):
+                yield from _stored(body.initializer, body.node)
+
+
 def _innermost(error: BaseException) -> str:
     """First line of the error that others were raised from."""
     while error.__cause__ is not None:
@@ -169,8 +200,17 @@ def _locate(tensor: ir.ExternalTensor, model: Path, folder: Path) -> None:
         raise BadInput(f"{model} keeps weights in {tensor.location}, which is not beside it") from None
     if not target.is_file():
         raise BadInput(f"{model} keeps weights in {tensor.location}, which is no file")
-    if status.st_size < (tensor.offset or 0) + (tensor.length or tensor.nbytes):
-        raise BadInput(f"{model} keeps weights in {tensor.location}, which is shorter than they are: it is cut off")
+    start, length = tensor.offset or 0, tensor.length or tensor.nbytes
+    if length != tensor.nbytes:
+        raise BadInput(
+            f"{model} gives {length:,} bytes of {tensor.location} to {tensor.name!r}, which takes {tensor.nbytes:,}:"
+            " export it again"
+        )
+    if status.st_size < start + length:
+        raise BadInput(
+            f"{model} keeps {tensor.name!r} in bytes {start:,} to {start + length:,} of {tensor.location}, which has"
+            f" {status.st_size:,}: it is cut off, or belongs to another model"
+        )
     if status.st_nlink > 1:  # onnx-ir takes it for an attack when it reads the weights
         raise BadInput(f"{model} keeps weights in {tensor.location}, a file with several hard links: copy it")
 

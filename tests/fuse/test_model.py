@@ -120,6 +120,53 @@ def test_external_data_that_is_missing_cut_off_or_a_directory(external: Path) ->
     assert "is no file" in complaint(external)
 
 
+def with_entry(path: Path, place: str, **entries: str) -> None:
+    """Give the one tensor in external data of PATH other ENTRIES; at PLACE in the model."""
+    model = onnx.load(path, load_external_data=False)
+    tensor = model.graph.initializer[0]
+    kept = {entry.key: entry.value for entry in tensor.external_data} | entries
+    tensor.ClearField("external_data")
+    for key, value in kept.items():
+        tensor.external_data.add(key=key, value=value)
+    if place != "initialiser":
+        constant = onnx.helper.make_node("Constant", [], ["w"], value=tensor)
+        model.graph.ClearField("initializer")
+        if place == "body":
+            body = onnx.helper.make_graph([constant], "body", [], [onnx.ValueInfoProto(name="w")])
+            constant = onnx.helper.make_node("If", ["c"], ["w"], then_branch=body, else_branch=body)
+        model.graph.node.insert(0, constant)
+    path.write_bytes(model.SerializeToString())
+
+
+@pytest.mark.parametrize("place", ["initialiser", "constant", "body"])
+@pytest.mark.parametrize("key", ["offset", "length"])
+@pytest.mark.parametrize("value", ["-1", "many", "", "1.5", "0x10", "1_024", "٣", "9" * 5000])
+def test_an_offset_or_length_that_is_no_number_of_bytes(external: Path, place: str, key: str, value: str) -> None:
+    with_entry(external, place, **{key: value})
+    words = complaint(external)
+    assert f"as the {key} of 'w' in data/w.bin, which is no number of bytes" in words
+    assert len(words) < len(str(external)) + 200
+
+
+def test_bytes_that_the_data_file_has_not_or_the_tensor_does_not_take(external: Path) -> None:
+    with_entry(external, "initialiser", offset="4096")
+    assert "keeps 'w' in bytes 4,096 to 5,120 of data/w.bin, which has 1,024" in complaint(external)
+    with_entry(external, "initialiser", offset="0", length="1000")
+    assert "gives 1,000 bytes of data/w.bin to 'w', which takes 1,024" in complaint(external)
+    with_entry(external, "initialiser", length="1024", location="")
+    assert "does not say in which" in complaint(external)
+
+
+def test_tensors_may_share_bytes_of_a_data_file(external: Path) -> None:
+    model = onnx.load(external, load_external_data=False)
+    twin = model.graph.initializer.add()
+    twin.CopyFrom(model.graph.initializer[0])
+    twin.name, model.graph.node[1].input[0] = "v", "v"
+    external.write_bytes(model.SerializeToString())
+    read = load(external).graph.initializers
+    assert [tensor.const_value.numpy().tolist() for tensor in read.values()] == [weights(16, 16).tolist()] * 2  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize("location", ["../secret.bin", "data/../../secret.bin", "/etc/passwd", "link.bin"])
 def test_external_data_outside_of_the_folder_is_refused(tmp_path: Path, location: str) -> None:
     folder = tmp_path / "model"
