@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["GENERATED", "Generated", "groups_of"]
 
 CPU = "CPUExecutionProvider"
+CUDA = "CUDAExecutionProvider"
 
 
 class Generated:
@@ -50,6 +51,7 @@ class Generated:
             NotApplicable: Kernels cannot be compiled for this system or provider, or were not.
         """
         _check(provider)
+        on_gpu = provider == CUDA
         sites: list[Site] = []
         expressions: dict[str, Expression] = {}
         names = Counter(node.name for graph in model.graphs() for node in graph if node.name)
@@ -65,7 +67,7 @@ class Generated:
                 graph.sort()  # what reads an output may have stood between the nodes of a group
         if not expressions:
             return Applied(model, ())
-        library = _library(frozenset(expressions.values()))
+        library = _library(frozenset(expressions.values()), on_gpu)
         model.opset_imports.setdefault(DOMAIN, 1)
         return Applied(model, tuple(sites), (library,))
 
@@ -84,8 +86,8 @@ def groups_of(model: ir.Model, provider: str = CPU) -> Iterator[tuple[Group, Sco
 
 def _check(provider: str) -> None:
     """Refuse what no library can be made for."""
-    if provider != CPU:
-        raise NotApplicable(f"kernels are compiled for the CPU only, and the model runs on {provider}", is_missing=True)
+    if provider not in {CPU, CUDA}:
+        raise NotApplicable(f"kernels are compiled for {CPU} and {CUDA}, not for {provider}", is_missing=True)
     try:
         from advisor.fuse.kernels.library import here
 
@@ -197,16 +199,17 @@ _FOLDER = _Folder()
 
 
 @cache
-def _library(expressions: frozenset[Expression]) -> Path:
-    """The library of these expressions.
+def _library(expressions: frozenset[Expression], on_gpu: bool) -> Path:
+    """The library of these expressions; its operators run on the CPU and, if wanted, on GPUs too.
 
     Raises:
         NotApplicable: It was not compiled.
     """
-    from advisor.fuse.kernels.library import NotCompiled, build_library
+    from advisor.fuse.kernels.library import NotCompiled, build_library, ptx_kernels
 
+    ordered = _ordered(expressions)
     try:
-        data = build_library(_ordered(expressions))
+        data = build_library(ordered, ptx=ptx_kernels(ordered) if on_gpu else None)
     except (NotCompiled, BadInput) as error:
         raise NotApplicable(str(error)) from None
     path = _FOLDER.path / f"{hashlib.sha256(data).hexdigest()[:16]}.so"

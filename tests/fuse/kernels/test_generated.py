@@ -134,9 +134,23 @@ def test_the_same_model_gives_the_same_bytes() -> None:
 
 
 def test_other_providers_are_told_that_there_are_none() -> None:
-    with pytest.raises(NotApplicable, match="CUDAExecutionProvider") as caught:
-        compose(model(CHAIN), [GENERATED], provider="CUDAExecutionProvider")
-    assert caught.value.is_missing
+    with pytest.raises(NotApplicable, match="not for TensorrtExecutionProvider"):
+        compose(model(CHAIN), [GENERATED], provider="TensorrtExecutionProvider")
+
+
+def test_for_a_gpu_the_library_holds_ptx_and_still_runs_on_the_cpu(tmp_path: Path) -> None:
+    subject = model(CHAIN)
+    on_cpu, on_gpu = (compose(subject, [GENERATED], provider=f"{name}ExecutionProvider") for name in ("CPU", "CUDA"))
+    assert [site.group for site in on_gpu.sites] == [site.group for site in on_cpu.sites]
+    library = on_gpu.libraries[0].read_bytes()
+    assert library.count(b".target sm_70") == len(on_gpu.sites)
+    assert b".target sm_" not in on_cpu.libraries[0].read_bytes()
+    path = tmp_path / "fused.onnx"
+    write_library(on_gpu.model, on_gpu.libraries[0], path)
+    path.write_bytes(ir.to_proto(on_gpu.model).SerializeToString())
+    x = np.ones((2, 768), np.float32)
+    (y,) = session(path, providers=[CPU]).run(None, {"x": x})
+    np.testing.assert_allclose(y, np.tanh(np.exp(x)), rtol=1e-6)
 
 
 def written(folder: Path) -> tuple[Path, Path]:
