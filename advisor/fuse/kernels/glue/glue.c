@@ -419,10 +419,19 @@ static Status *prepare(Job *job, Context *context, i32 may_expand) {
 
 // ---- On the CPU
 
+// Functions of the NVIDIA driver; all are null until the first launch.
+typedef struct {
+  i32 (*current_context)(void **);
+  i32 (*load_module)(void **, const void *, u32, void *, void *);
+  i32 (*get_function)(void **, void *, const char *);
+  i32 (*launch)(void *, u32, u32, u32, u32, u32, u32, u32, void *, void **, void **);
+} Driver;
+
 typedef struct {
   const Descriptor *descriptor;
   const Api *api;
   KernelFunction fast, any;
+  Driver driver;
   struct { // of the GPU: a kernel for each context it ran in
     void *context, *module, *function;
   } loaded[MOST_CONTEXTS];
@@ -546,20 +555,26 @@ static void *driver_function(const char *name) {
   return library ? find_function(library, name) : 0;
 }
 
-static Status *no_driver(const Kernel *kernel) {
-  return complain(kernel->api, kernel->descriptor, RUNTIME_EXCEPTION,
-                  "libcuda.so.1 of the NVIDIA driver does not load or lacks a function");
+// Looked up once for each kernel: to ask the loader at every launch would cost as much as the launch.
+static Status *find_driver(Kernel *kernel) {
+  Driver *driver = &kernel->driver;
+  if (driver->launch) return 0;
+  driver->current_context = (i32(*)(void **))driver_function("cuCtxGetCurrent");
+  driver->load_module = (i32(*)(void **, const void *, u32, void *, void *))driver_function("cuModuleLoadDataEx");
+  driver->get_function = (i32(*)(void **, void *, const char *))driver_function("cuModuleGetFunction");
+  if (driver->current_context && driver->load_module && driver->get_function)
+    driver->launch = (i32(*)(void *, u32, u32, u32, u32, u32, u32, u32, void *, void **, void **))driver_function(
+        "cuLaunchKernel");
+  return driver->launch ? 0
+                        : complain(kernel->api, kernel->descriptor, RUNTIME_EXCEPTION,
+                                   "libcuda.so.1 of the NVIDIA driver does not load or lacks a function");
 }
 
 // The kernel in the context of this thread: loaded at its first launch there. The caller holds the lock.
 static Status *load_in_context(Kernel *kernel, void **function) {
-  i32 (*current)(void **) = (i32(*)(void **))driver_function("cuCtxGetCurrent");
-  i32 (*load)(void **, const void *, u32, void *, void *) =
-      (i32(*)(void **, const void *, u32, void *, void *))driver_function("cuModuleLoadDataEx");
-  i32 (*get)(void **, void *, const char *) = (i32(*)(void **, void *, const char *))driver_function("cuModuleGetFunction");
-  if (!current || !load || !get) return no_driver(kernel);
+  RETURN_IF_FAILED(find_driver(kernel));
   void *context = 0, *module = 0;
-  i32 result = current(&context);
+  i32 result = kernel->driver.current_context(&context);
   if (result || !context) return complain_of_driver(kernel, "cuCtxGetCurrent", result);
   for (i32 place = 0; place < kernel->contexts; place++) {
     if (kernel->loaded[place].context == context) {
@@ -569,9 +584,9 @@ static Status *load_in_context(Kernel *kernel, void **function) {
   }
   if (kernel->contexts == MOST_CONTEXTS)
     return complain(kernel->api, kernel->descriptor, RUNTIME_EXCEPTION, "one session runs in more than 8 CUDA contexts");
-  result = load(&module, kernel->descriptor->ptx, 0, 0, 0);
+  result = kernel->driver.load_module(&module, kernel->descriptor->ptx, 0, 0, 0);
   if (result) return complain_of_driver(kernel, "cuModuleLoadDataEx", result);
-  result = get(function, module, kernel->descriptor->name);
+  result = kernel->driver.get_function(function, module, kernel->descriptor->name);
   if (result) return complain_of_driver(kernel, "cuModuleGetFunction", result);
   kernel->loaded[kernel->contexts].context = context;
   kernel->loaded[kernel->contexts].module = module;
@@ -593,9 +608,6 @@ static Status *launch(Kernel *kernel, Job *job, Context *context) {
   Layout *layout = &job->layout;
   void *stream = 0, *function = 0, *arguments[MOST_TENSORS + 1];
   i32 count = 0;
-  i32 (*launch_kernel)(void *, u32, u32, u32, u32, u32, u32, u32, void *, void **, void **) =
-      (i32(*)(void *, u32, u32, u32, u32, u32, u32, u32, void *, void **, void **))driver_function("cuLaunchKernel");
-  if (!launch_kernel) return no_driver(kernel);
   RETURN_IF_FAILED(loaded_function(kernel, &function));
   RETURN_IF_FAILED(FUNCTION(kernel->api, KERNEL_CONTEXT_GET_GPU_COMPUTE_STREAM, Status *, const Context *, void **)(
       context, &stream));
@@ -607,7 +619,7 @@ static Status *launch(Kernel *kernel, Job *job, Context *context) {
   i64 threads = layout->rows * (descriptor->reduced ? GPU_WARP : layout->columns);
   i64 blocks = (threads + GPU_THREADS - 1) / GPU_THREADS;
   if (blocks > GPU_MOST_BLOCKS) blocks = GPU_MOST_BLOCKS; // the kernels loop with the stride of the grid
-  i32 result = launch_kernel(function, (u32)blocks, 1, 1, GPU_THREADS, 1, 1, 0, stream, arguments, 0);
+  i32 result = kernel->driver.launch(function, (u32)blocks, 1, 1, GPU_THREADS, 1, 1, 0, stream, arguments, 0);
   return result ? complain_of_driver(kernel, "cuLaunchKernel", result) : 0;
 }
 
@@ -652,6 +664,7 @@ static Status *create_kernel(const Operator *self, const Api *api, const void *i
   kernel->api = api;
   kernel->fast = fast;
   kernel->any = any;
+  kernel->driver.launch = 0;
   kernel->contexts = 0;
   kernel->lock = 0;
   *created = kernel;

@@ -4,7 +4,8 @@
 %struct.CustomOp = type { i32, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr }
 %struct.Descriptor = type { ptr, ptr, ptr, ptr, [3 x ptr], [3 x ptr], i32, i32, i32, i32, [16 x %struct.Tensor] }
 %struct.Tensor = type { i32, i32, i32, i32 }
-%struct.Kernel = type { ptr, ptr, ptr, ptr, [8 x %struct.anon], i32, i32 }
+%struct.Kernel = type { ptr, ptr, ptr, ptr, %struct.Driver, [8 x %struct.anon], i32, i32 }
+%struct.Driver = type { ptr, ptr, ptr, ptr }
 %struct.anon = type { ptr, ptr, ptr }
 %struct.Job = type { ptr, ptr, ptr, %struct.Layout, [16 x i64], [16 x i64], [16 x ptr], [16 x ptr], i64, i64, i64 }
 %struct.Layout = type { i64, i64, i64, [8 x i64], [16 x %struct.anon.0] }
@@ -43,11 +44,11 @@
 @.str.18 = private unnamed_addr constant [15 x i8] c"cuModuleUnload\00", align 1
 @.str.19 = private unnamed_addr constant [13 x i8] c"libcuda.so.1\00", align 1
 @.str.20 = private unnamed_addr constant [15 x i8] c"cuLaunchKernel\00", align 1
-@.str.21 = private unnamed_addr constant [68 x i8] c"libcuda.so.1 of the NVIDIA driver does not load or lacks a function\00", align 1
-@.str.22 = private unnamed_addr constant [16 x i8] c"cuCtxGetCurrent\00", align 1
+@.str.21 = private unnamed_addr constant [16 x i8] c"cuCtxGetCurrent\00", align 1
+@.str.22 = private unnamed_addr constant [46 x i8] c"one session runs in more than 8 CUDA contexts\00", align 1
 @.str.23 = private unnamed_addr constant [19 x i8] c"cuModuleLoadDataEx\00", align 1
 @.str.24 = private unnamed_addr constant [20 x i8] c"cuModuleGetFunction\00", align 1
-@.str.25 = private unnamed_addr constant [46 x i8] c"one session runs in more than 8 CUDA contexts\00", align 1
+@.str.25 = private unnamed_addr constant [68 x i8] c"libcuda.so.1 of the NVIDIA driver does not load or lacks a function\00", align 1
 @.str.26 = private unnamed_addr constant [41 x i8] c" of the NVIDIA driver failed with error \00", align 1
 
 declare extern_weak ptr @dlopen(ptr noundef, i32 noundef) #0
@@ -259,7 +260,7 @@ define internal ptr @create_kernel(ptr noundef %0, ptr noundef %1, ptr noundef %
   %57 = load ptr, ptr %10, align 8
   %58 = call ptr @complain(ptr noundef %56, ptr noundef %57, i32 noundef 9, ptr noundef @.str.1) #2
   store ptr %58, ptr %5, align 8
-  br label %89
+  br label %92
 
 59:                                               ; preds = %52
   br label %60
@@ -269,7 +270,7 @@ define internal ptr @create_kernel(ptr noundef %0, ptr noundef %1, ptr noundef %
 
 61:                                               ; preds = %60
   %62 = load ptr, ptr %7, align 8
-  %63 = call ptr @allocate(ptr noundef %62, i64 noundef 232, ptr noundef %11) #2
+  %63 = call ptr @allocate(ptr noundef %62, i64 noundef 264, ptr noundef %11) #2
   store ptr %63, ptr %15, align 8
   %64 = load ptr, ptr %15, align 8
   %65 = icmp ne ptr %64, null
@@ -278,7 +279,7 @@ define internal ptr @create_kernel(ptr noundef %0, ptr noundef %1, ptr noundef %
 66:                                               ; preds = %61
   %67 = load ptr, ptr %15, align 8
   store ptr %67, ptr %5, align 8
-  br label %89
+  br label %92
 
 68:                                               ; preds = %61
   br label %69
@@ -303,20 +304,24 @@ define internal ptr @create_kernel(ptr noundef %0, ptr noundef %1, ptr noundef %
   %82 = getelementptr inbounds nuw %struct.Kernel, ptr %81, i32 0, i32 3
   store ptr %80, ptr %82, align 8
   %83 = load ptr, ptr %16, align 8
-  %84 = getelementptr inbounds nuw %struct.Kernel, ptr %83, i32 0, i32 5
-  store i32 0, ptr %84, align 8
-  %85 = load ptr, ptr %16, align 8
-  %86 = getelementptr inbounds nuw %struct.Kernel, ptr %85, i32 0, i32 6
-  store i32 0, ptr %86, align 4
-  %87 = load ptr, ptr %16, align 8
-  %88 = load ptr, ptr %9, align 8
-  store ptr %87, ptr %88, align 8
+  %84 = getelementptr inbounds nuw %struct.Kernel, ptr %83, i32 0, i32 4
+  %85 = getelementptr inbounds nuw %struct.Driver, ptr %84, i32 0, i32 3
+  store ptr null, ptr %85, align 8
+  %86 = load ptr, ptr %16, align 8
+  %87 = getelementptr inbounds nuw %struct.Kernel, ptr %86, i32 0, i32 6
+  store i32 0, ptr %87, align 8
+  %88 = load ptr, ptr %16, align 8
+  %89 = getelementptr inbounds nuw %struct.Kernel, ptr %88, i32 0, i32 7
+  store i32 0, ptr %89, align 4
+  %90 = load ptr, ptr %16, align 8
+  %91 = load ptr, ptr %9, align 8
+  store ptr %90, ptr %91, align 8
   store ptr null, ptr %5, align 8
-  br label %89
+  br label %92
 
-89:                                               ; preds = %69, %66, %55
-  %90 = load ptr, ptr %5, align 8
-  ret ptr %90
+92:                                               ; preds = %69, %66, %55
+  %93 = load ptr, ptr %5, align 8
+  ret ptr %93
 }
 
 ; Function Attrs: nounwind uwtable
@@ -439,7 +444,7 @@ define internal void @destroy_on_gpu(ptr noundef %0) #1 {
   %6 = load ptr, ptr %2, align 8
   store ptr %6, ptr %3, align 8
   %7 = load ptr, ptr %3, align 8
-  %8 = getelementptr inbounds nuw %struct.Kernel, ptr %7, i32 0, i32 5
+  %8 = getelementptr inbounds nuw %struct.Kernel, ptr %7, i32 0, i32 6
   %9 = load i32, ptr %8, align 8
   %10 = icmp ne i32 %9, 0
   br i1 %10, label %11, label %38
@@ -458,7 +463,7 @@ define internal void @destroy_on_gpu(ptr noundef %0) #1 {
 16:                                               ; preds = %13
   %17 = load i32, ptr %5, align 4
   %18 = load ptr, ptr %3, align 8
-  %19 = getelementptr inbounds nuw %struct.Kernel, ptr %18, i32 0, i32 5
+  %19 = getelementptr inbounds nuw %struct.Kernel, ptr %18, i32 0, i32 6
   %20 = load i32, ptr %19, align 8
   %21 = icmp slt i32 %17, %20
   br label %22
@@ -470,7 +475,7 @@ define internal void @destroy_on_gpu(ptr noundef %0) #1 {
 24:                                               ; preds = %22
   %25 = load ptr, ptr %4, align 8
   %26 = load ptr, ptr %3, align 8
-  %27 = getelementptr inbounds nuw %struct.Kernel, ptr %26, i32 0, i32 4
+  %27 = getelementptr inbounds nuw %struct.Kernel, ptr %26, i32 0, i32 5
   %28 = load i32, ptr %5, align 4
   %29 = sext i32 %28 to i64
   %30 = getelementptr inbounds [8 x %struct.anon], ptr %27, i64 0, i64 %29
@@ -3745,194 +3750,169 @@ define internal ptr @launch(ptr noundef %0, ptr noundef %1, ptr noundef %2) #1 {
   %13 = alloca i32, align 4
   %14 = alloca ptr, align 8
   %15 = alloca ptr, align 8
-  %16 = alloca ptr, align 8
+  %16 = alloca i64, align 8
   %17 = alloca i64, align 8
-  %18 = alloca i64, align 8
-  %19 = alloca i32, align 4
+  %18 = alloca i32, align 4
   store ptr %0, ptr %5, align 8
   store ptr %1, ptr %6, align 8
   store ptr %2, ptr %7, align 8
-  %20 = load ptr, ptr %5, align 8
-  %21 = getelementptr inbounds nuw %struct.Kernel, ptr %20, i32 0, i32 0
-  %22 = load ptr, ptr %21, align 8
-  store ptr %22, ptr %8, align 8
-  %23 = load ptr, ptr %6, align 8
-  %24 = getelementptr inbounds nuw %struct.Job, ptr %23, i32 0, i32 3
-  store ptr %24, ptr %9, align 8
+  %19 = load ptr, ptr %5, align 8
+  %20 = getelementptr inbounds nuw %struct.Kernel, ptr %19, i32 0, i32 0
+  %21 = load ptr, ptr %20, align 8
+  store ptr %21, ptr %8, align 8
+  %22 = load ptr, ptr %6, align 8
+  %23 = getelementptr inbounds nuw %struct.Job, ptr %22, i32 0, i32 3
+  store ptr %23, ptr %9, align 8
   store ptr null, ptr %10, align 8
   store ptr null, ptr %11, align 8
   store i32 0, ptr %13, align 4
-  %25 = call ptr @driver_function(ptr noundef @.str.20) #2
-  store ptr %25, ptr %14, align 8
-  %26 = load ptr, ptr %14, align 8
-  %27 = icmp ne ptr %26, null
-  br i1 %27, label %31, label %28
+  br label %24
 
-28:                                               ; preds = %3
-  %29 = load ptr, ptr %5, align 8
-  %30 = call ptr @no_driver(ptr noundef %29) #2
+24:                                               ; preds = %3
+  %25 = load ptr, ptr %5, align 8
+  %26 = call ptr @loaded_function(ptr noundef %25, ptr noundef %11) #2
+  store ptr %26, ptr %14, align 8
+  %27 = load ptr, ptr %14, align 8
+  %28 = icmp ne ptr %27, null
+  br i1 %28, label %29, label %31
+
+29:                                               ; preds = %24
+  %30 = load ptr, ptr %14, align 8
   store ptr %30, ptr %4, align 8
-  br label %121
+  br label %116
 
-31:                                               ; preds = %3
+31:                                               ; preds = %24
   br label %32
 
 32:                                               ; preds = %31
-  %33 = load ptr, ptr %5, align 8
-  %34 = call ptr @loaded_function(ptr noundef %33, ptr noundef %11) #2
-  store ptr %34, ptr %15, align 8
-  %35 = load ptr, ptr %15, align 8
-  %36 = icmp ne ptr %35, null
-  br i1 %36, label %37, label %39
+  br label %33
 
-37:                                               ; preds = %32
-  %38 = load ptr, ptr %15, align 8
-  store ptr %38, ptr %4, align 8
-  br label %121
+33:                                               ; preds = %32
+  %34 = load ptr, ptr %5, align 8
+  %35 = getelementptr inbounds nuw %struct.Kernel, ptr %34, i32 0, i32 1
+  %36 = load ptr, ptr %35, align 8
+  %37 = getelementptr inbounds nuw %struct.Api, ptr %36, i32 0, i32 0
+  %38 = getelementptr inbounds [512 x ptr], ptr %37, i64 0, i64 193
+  %39 = load ptr, ptr %38, align 8
+  %40 = load ptr, ptr %7, align 8
+  %41 = call ptr %39(ptr noundef %40, ptr noundef %10) #2
+  store ptr %41, ptr %15, align 8
+  %42 = load ptr, ptr %15, align 8
+  %43 = icmp ne ptr %42, null
+  br i1 %43, label %44, label %46
 
-39:                                               ; preds = %32
-  br label %40
+44:                                               ; preds = %33
+  %45 = load ptr, ptr %15, align 8
+  store ptr %45, ptr %4, align 8
+  br label %116
 
-40:                                               ; preds = %39
-  br label %41
+46:                                               ; preds = %33
+  br label %47
 
-41:                                               ; preds = %40
-  %42 = load ptr, ptr %5, align 8
-  %43 = getelementptr inbounds nuw %struct.Kernel, ptr %42, i32 0, i32 1
-  %44 = load ptr, ptr %43, align 8
-  %45 = getelementptr inbounds nuw %struct.Api, ptr %44, i32 0, i32 0
-  %46 = getelementptr inbounds [512 x ptr], ptr %45, i64 0, i64 193
-  %47 = load ptr, ptr %46, align 8
-  %48 = load ptr, ptr %7, align 8
-  %49 = call ptr %47(ptr noundef %48, ptr noundef %10) #2
-  store ptr %49, ptr %16, align 8
-  %50 = load ptr, ptr %16, align 8
-  %51 = icmp ne ptr %50, null
-  br i1 %51, label %52, label %54
+47:                                               ; preds = %46
+  br label %48
 
-52:                                               ; preds = %41
-  %53 = load ptr, ptr %16, align 8
-  store ptr %53, ptr %4, align 8
-  br label %121
+48:                                               ; preds = %58, %47
+  %49 = load i32, ptr %13, align 4
+  %50 = load ptr, ptr %8, align 8
+  %51 = getelementptr inbounds nuw %struct.Descriptor, ptr %50, i32 0, i32 6
+  %52 = load i32, ptr %51, align 8
+  %53 = load ptr, ptr %8, align 8
+  %54 = getelementptr inbounds nuw %struct.Descriptor, ptr %53, i32 0, i32 7
+  %55 = load i32, ptr %54, align 4
+  %56 = add nsw i32 %52, %55
+  %57 = icmp slt i32 %49, %56
+  br i1 %57, label %58, label %69
 
-54:                                               ; preds = %41
-  br label %55
+58:                                               ; preds = %48
+  %59 = load ptr, ptr %6, align 8
+  %60 = getelementptr inbounds nuw %struct.Job, ptr %59, i32 0, i32 6
+  %61 = load i32, ptr %13, align 4
+  %62 = sext i32 %61 to i64
+  %63 = getelementptr inbounds [16 x ptr], ptr %60, i64 0, i64 %62
+  %64 = load i32, ptr %13, align 4
+  %65 = sext i32 %64 to i64
+  %66 = getelementptr inbounds [17 x ptr], ptr %12, i64 0, i64 %65
+  store ptr %63, ptr %66, align 8
+  %67 = load i32, ptr %13, align 4
+  %68 = add nsw i32 %67, 1
+  store i32 %68, ptr %13, align 4
+  br label %48
 
-55:                                               ; preds = %54
-  br label %56
+69:                                               ; preds = %48
+  %70 = load ptr, ptr %9, align 8
+  %71 = load i32, ptr %13, align 4
+  %72 = sext i32 %71 to i64
+  %73 = getelementptr inbounds [17 x ptr], ptr %12, i64 0, i64 %72
+  store ptr %70, ptr %73, align 8
+  %74 = load ptr, ptr %9, align 8
+  %75 = getelementptr inbounds nuw %struct.Layout, ptr %74, i32 0, i32 0
+  %76 = load i64, ptr %75, align 8
+  %77 = load ptr, ptr %8, align 8
+  %78 = getelementptr inbounds nuw %struct.Descriptor, ptr %77, i32 0, i32 8
+  %79 = load i32, ptr %78, align 8
+  %80 = icmp ne i32 %79, 0
+  br i1 %80, label %81, label %82
 
-56:                                               ; preds = %66, %55
-  %57 = load i32, ptr %13, align 4
-  %58 = load ptr, ptr %8, align 8
-  %59 = getelementptr inbounds nuw %struct.Descriptor, ptr %58, i32 0, i32 6
-  %60 = load i32, ptr %59, align 8
-  %61 = load ptr, ptr %8, align 8
-  %62 = getelementptr inbounds nuw %struct.Descriptor, ptr %61, i32 0, i32 7
-  %63 = load i32, ptr %62, align 4
-  %64 = add nsw i32 %60, %63
-  %65 = icmp slt i32 %57, %64
-  br i1 %65, label %66, label %77
+81:                                               ; preds = %69
+  br label %86
 
-66:                                               ; preds = %56
-  %67 = load ptr, ptr %6, align 8
-  %68 = getelementptr inbounds nuw %struct.Job, ptr %67, i32 0, i32 6
-  %69 = load i32, ptr %13, align 4
-  %70 = sext i32 %69 to i64
-  %71 = getelementptr inbounds [16 x ptr], ptr %68, i64 0, i64 %70
-  %72 = load i32, ptr %13, align 4
-  %73 = sext i32 %72 to i64
-  %74 = getelementptr inbounds [17 x ptr], ptr %12, i64 0, i64 %73
-  store ptr %71, ptr %74, align 8
-  %75 = load i32, ptr %13, align 4
-  %76 = add nsw i32 %75, 1
-  store i32 %76, ptr %13, align 4
-  br label %56
+82:                                               ; preds = %69
+  %83 = load ptr, ptr %9, align 8
+  %84 = getelementptr inbounds nuw %struct.Layout, ptr %83, i32 0, i32 1
+  %85 = load i64, ptr %84, align 8
+  br label %86
 
-77:                                               ; preds = %56
-  %78 = load ptr, ptr %9, align 8
-  %79 = load i32, ptr %13, align 4
-  %80 = sext i32 %79 to i64
-  %81 = getelementptr inbounds [17 x ptr], ptr %12, i64 0, i64 %80
-  store ptr %78, ptr %81, align 8
-  %82 = load ptr, ptr %9, align 8
-  %83 = getelementptr inbounds nuw %struct.Layout, ptr %82, i32 0, i32 0
-  %84 = load i64, ptr %83, align 8
-  %85 = load ptr, ptr %8, align 8
-  %86 = getelementptr inbounds nuw %struct.Descriptor, ptr %85, i32 0, i32 8
-  %87 = load i32, ptr %86, align 8
-  %88 = icmp ne i32 %87, 0
-  br i1 %88, label %89, label %90
+86:                                               ; preds = %82, %81
+  %87 = phi i64 [ 32, %81 ], [ %85, %82 ]
+  %88 = mul nsw i64 %76, %87
+  store i64 %88, ptr %16, align 8
+  %89 = load i64, ptr %16, align 8
+  %90 = add nsw i64 %89, 256
+  %91 = sub nsw i64 %90, 1
+  %92 = sdiv i64 %91, 256
+  store i64 %92, ptr %17, align 8
+  %93 = load i64, ptr %17, align 8
+  %94 = icmp sgt i64 %93, 65535
+  br i1 %94, label %95, label %96
 
-89:                                               ; preds = %77
-  br label %94
+95:                                               ; preds = %86
+  store i64 65535, ptr %17, align 8
+  br label %96
 
-90:                                               ; preds = %77
-  %91 = load ptr, ptr %9, align 8
-  %92 = getelementptr inbounds nuw %struct.Layout, ptr %91, i32 0, i32 1
-  %93 = load i64, ptr %92, align 8
-  br label %94
+96:                                               ; preds = %95, %86
+  %97 = load ptr, ptr %5, align 8
+  %98 = getelementptr inbounds nuw %struct.Kernel, ptr %97, i32 0, i32 4
+  %99 = getelementptr inbounds nuw %struct.Driver, ptr %98, i32 0, i32 3
+  %100 = load ptr, ptr %99, align 8
+  %101 = load ptr, ptr %11, align 8
+  %102 = load i64, ptr %17, align 8
+  %103 = trunc i64 %102 to i32
+  %104 = load ptr, ptr %10, align 8
+  %105 = getelementptr inbounds [17 x ptr], ptr %12, i64 0, i64 0
+  %106 = call i32 %100(ptr noundef %101, i32 noundef %103, i32 noundef 1, i32 noundef 1, i32 noundef 256, i32 noundef 1, i32 noundef 1, i32 noundef 0, ptr noundef %104, ptr noundef %105, ptr noundef null) #2
+  store i32 %106, ptr %18, align 4
+  %107 = load i32, ptr %18, align 4
+  %108 = icmp ne i32 %107, 0
+  br i1 %108, label %109, label %113
 
-94:                                               ; preds = %90, %89
-  %95 = phi i64 [ 32, %89 ], [ %93, %90 ]
-  %96 = mul nsw i64 %84, %95
-  store i64 %96, ptr %17, align 8
-  %97 = load i64, ptr %17, align 8
-  %98 = add nsw i64 %97, 256
-  %99 = sub nsw i64 %98, 1
-  %100 = sdiv i64 %99, 256
-  store i64 %100, ptr %18, align 8
-  %101 = load i64, ptr %18, align 8
-  %102 = icmp sgt i64 %101, 65535
-  br i1 %102, label %103, label %104
+109:                                              ; preds = %96
+  %110 = load ptr, ptr %5, align 8
+  %111 = load i32, ptr %18, align 4
+  %112 = call ptr @complain_of_driver(ptr noundef %110, ptr noundef @.str.20, i32 noundef %111) #2
+  br label %114
 
-103:                                              ; preds = %94
-  store i64 65535, ptr %18, align 8
-  br label %104
+113:                                              ; preds = %96
+  br label %114
 
-104:                                              ; preds = %103, %94
-  %105 = load ptr, ptr %14, align 8
-  %106 = load ptr, ptr %11, align 8
-  %107 = load i64, ptr %18, align 8
-  %108 = trunc i64 %107 to i32
-  %109 = load ptr, ptr %10, align 8
-  %110 = getelementptr inbounds [17 x ptr], ptr %12, i64 0, i64 0
-  %111 = call i32 %105(ptr noundef %106, i32 noundef %108, i32 noundef 1, i32 noundef 1, i32 noundef 256, i32 noundef 1, i32 noundef 1, i32 noundef 0, ptr noundef %109, ptr noundef %110, ptr noundef null) #2
-  store i32 %111, ptr %19, align 4
-  %112 = load i32, ptr %19, align 4
-  %113 = icmp ne i32 %112, 0
-  br i1 %113, label %114, label %118
+114:                                              ; preds = %113, %109
+  %115 = phi ptr [ %112, %109 ], [ null, %113 ]
+  store ptr %115, ptr %4, align 8
+  br label %116
 
-114:                                              ; preds = %104
-  %115 = load ptr, ptr %5, align 8
-  %116 = load i32, ptr %19, align 4
-  %117 = call ptr @complain_of_driver(ptr noundef %115, ptr noundef @.str.20, i32 noundef %116) #2
-  br label %119
-
-118:                                              ; preds = %104
-  br label %119
-
-119:                                              ; preds = %118, %114
-  %120 = phi ptr [ %117, %114 ], [ null, %118 ]
-  store ptr %120, ptr %4, align 8
-  br label %121
-
-121:                                              ; preds = %119, %52, %37, %28
-  %122 = load ptr, ptr %4, align 8
-  ret ptr %122
-}
-
-; Function Attrs: nounwind uwtable
-define internal ptr @no_driver(ptr noundef %0) #1 {
-  %2 = alloca ptr, align 8
-  store ptr %0, ptr %2, align 8
-  %3 = load ptr, ptr %2, align 8
-  %4 = getelementptr inbounds nuw %struct.Kernel, ptr %3, i32 0, i32 1
-  %5 = load ptr, ptr %4, align 8
-  %6 = load ptr, ptr %2, align 8
-  %7 = getelementptr inbounds nuw %struct.Kernel, ptr %6, i32 0, i32 0
-  %8 = load ptr, ptr %7, align 8
-  %9 = call ptr @complain(ptr noundef %5, ptr noundef %8, i32 noundef 6, ptr noundef @.str.21) #2
-  ret ptr %9
+116:                                              ; preds = %114, %44, %29
+  %117 = load ptr, ptr %4, align 8
+  ret ptr %117
 }
 
 ; Function Attrs: nounwind uwtable
@@ -3949,7 +3929,7 @@ define internal ptr @loaded_function(ptr noundef %0, ptr noundef %1) #1 {
 
 9:                                                ; preds = %16, %2
   %10 = load ptr, ptr %3, align 8
-  %11 = getelementptr inbounds nuw %struct.Kernel, ptr %10, i32 0, i32 6
+  %11 = getelementptr inbounds nuw %struct.Kernel, ptr %10, i32 0, i32 7
   store i32 1, ptr %5, align 4
   %12 = load i32, ptr %5, align 4
   %13 = atomicrmw xchg ptr %11, i32 %12 acquire, align 4
@@ -3967,7 +3947,7 @@ define internal ptr @loaded_function(ptr noundef %0, ptr noundef %1) #1 {
   %20 = call ptr @load_in_context(ptr noundef %18, ptr noundef %19) #2
   store ptr %20, ptr %7, align 8
   %21 = load ptr, ptr %3, align 8
-  %22 = getelementptr inbounds nuw %struct.Kernel, ptr %21, i32 0, i32 6
+  %22 = getelementptr inbounds nuw %struct.Kernel, ptr %21, i32 0, i32 7
   store i32 0, ptr %8, align 4
   %23 = load i32, ptr %8, align 4
   store atomic i32 %23, ptr %22 release, align 4
@@ -4011,209 +3991,297 @@ define internal ptr @load_in_context(ptr noundef %0, ptr noundef %1) #1 {
   %6 = alloca ptr, align 8
   %7 = alloca ptr, align 8
   %8 = alloca ptr, align 8
-  %9 = alloca ptr, align 8
-  %10 = alloca ptr, align 8
-  %11 = alloca i32, align 4
-  %12 = alloca i32, align 4
+  %9 = alloca i32, align 4
+  %10 = alloca i32, align 4
   store ptr %0, ptr %4, align 8
   store ptr %1, ptr %5, align 8
-  %13 = call ptr @driver_function(ptr noundef @.str.22) #2
+  br label %11
+
+11:                                               ; preds = %2
+  %12 = load ptr, ptr %4, align 8
+  %13 = call ptr @find_driver(ptr noundef %12) #2
   store ptr %13, ptr %6, align 8
-  %14 = call ptr @driver_function(ptr noundef @.str.23) #2
-  store ptr %14, ptr %7, align 8
-  %15 = call ptr @driver_function(ptr noundef @.str.24) #2
-  store ptr %15, ptr %8, align 8
-  %16 = load ptr, ptr %6, align 8
-  %17 = icmp ne ptr %16, null
-  br i1 %17, label %18, label %24
+  %14 = load ptr, ptr %6, align 8
+  %15 = icmp ne ptr %14, null
+  br i1 %15, label %16, label %18
 
-18:                                               ; preds = %2
-  %19 = load ptr, ptr %7, align 8
-  %20 = icmp ne ptr %19, null
-  br i1 %20, label %21, label %24
+16:                                               ; preds = %11
+  %17 = load ptr, ptr %6, align 8
+  store ptr %17, ptr %3, align 8
+  br label %146
 
-21:                                               ; preds = %18
-  %22 = load ptr, ptr %8, align 8
-  %23 = icmp ne ptr %22, null
-  br i1 %23, label %27, label %24
+18:                                               ; preds = %11
+  br label %19
 
-24:                                               ; preds = %21, %18, %2
-  %25 = load ptr, ptr %4, align 8
-  %26 = call ptr @no_driver(ptr noundef %25) #2
-  store ptr %26, ptr %3, align 8
-  br label %145
+19:                                               ; preds = %18
+  store ptr null, ptr %7, align 8
+  store ptr null, ptr %8, align 8
+  %20 = load ptr, ptr %4, align 8
+  %21 = getelementptr inbounds nuw %struct.Kernel, ptr %20, i32 0, i32 4
+  %22 = getelementptr inbounds nuw %struct.Driver, ptr %21, i32 0, i32 0
+  %23 = load ptr, ptr %22, align 8
+  %24 = call i32 %23(ptr noundef %7) #2
+  store i32 %24, ptr %9, align 4
+  %25 = load i32, ptr %9, align 4
+  %26 = icmp ne i32 %25, 0
+  br i1 %26, label %30, label %27
 
-27:                                               ; preds = %21
-  store ptr null, ptr %9, align 8
-  store ptr null, ptr %10, align 8
-  %28 = load ptr, ptr %6, align 8
-  %29 = call i32 %28(ptr noundef %9) #2
-  store i32 %29, ptr %11, align 4
-  %30 = load i32, ptr %11, align 4
-  %31 = icmp ne i32 %30, 0
-  br i1 %31, label %35, label %32
+27:                                               ; preds = %19
+  %28 = load ptr, ptr %7, align 8
+  %29 = icmp ne ptr %28, null
+  br i1 %29, label %34, label %30
 
-32:                                               ; preds = %27
-  %33 = load ptr, ptr %9, align 8
-  %34 = icmp ne ptr %33, null
-  br i1 %34, label %39, label %35
+30:                                               ; preds = %27, %19
+  %31 = load ptr, ptr %4, align 8
+  %32 = load i32, ptr %9, align 4
+  %33 = call ptr @complain_of_driver(ptr noundef %31, ptr noundef @.str.21, i32 noundef %32) #2
+  store ptr %33, ptr %3, align 8
+  br label %146
 
-35:                                               ; preds = %32, %27
-  %36 = load ptr, ptr %4, align 8
-  %37 = load i32, ptr %11, align 4
-  %38 = call ptr @complain_of_driver(ptr noundef %36, ptr noundef @.str.22, i32 noundef %37) #2
-  store ptr %38, ptr %3, align 8
-  br label %145
+34:                                               ; preds = %27
+  store i32 0, ptr %10, align 4
+  br label %35
 
-39:                                               ; preds = %32
-  store i32 0, ptr %12, align 4
-  br label %40
+35:                                               ; preds = %61, %34
+  %36 = load i32, ptr %10, align 4
+  %37 = load ptr, ptr %4, align 8
+  %38 = getelementptr inbounds nuw %struct.Kernel, ptr %37, i32 0, i32 6
+  %39 = load i32, ptr %38, align 8
+  %40 = icmp slt i32 %36, %39
+  br i1 %40, label %41, label %64
 
-40:                                               ; preds = %66, %39
-  %41 = load i32, ptr %12, align 4
+41:                                               ; preds = %35
   %42 = load ptr, ptr %4, align 8
   %43 = getelementptr inbounds nuw %struct.Kernel, ptr %42, i32 0, i32 5
-  %44 = load i32, ptr %43, align 8
-  %45 = icmp slt i32 %41, %44
-  br i1 %45, label %46, label %69
+  %44 = load i32, ptr %10, align 4
+  %45 = sext i32 %44 to i64
+  %46 = getelementptr inbounds [8 x %struct.anon], ptr %43, i64 0, i64 %45
+  %47 = getelementptr inbounds nuw %struct.anon, ptr %46, i32 0, i32 0
+  %48 = load ptr, ptr %47, align 8
+  %49 = load ptr, ptr %7, align 8
+  %50 = icmp eq ptr %48, %49
+  br i1 %50, label %51, label %60
 
-46:                                               ; preds = %40
-  %47 = load ptr, ptr %4, align 8
-  %48 = getelementptr inbounds nuw %struct.Kernel, ptr %47, i32 0, i32 4
-  %49 = load i32, ptr %12, align 4
-  %50 = sext i32 %49 to i64
-  %51 = getelementptr inbounds [8 x %struct.anon], ptr %48, i64 0, i64 %50
-  %52 = getelementptr inbounds nuw %struct.anon, ptr %51, i32 0, i32 0
-  %53 = load ptr, ptr %52, align 8
-  %54 = load ptr, ptr %9, align 8
-  %55 = icmp eq ptr %53, %54
-  br i1 %55, label %56, label %65
-
-56:                                               ; preds = %46
-  %57 = load ptr, ptr %4, align 8
-  %58 = getelementptr inbounds nuw %struct.Kernel, ptr %57, i32 0, i32 4
-  %59 = load i32, ptr %12, align 4
-  %60 = sext i32 %59 to i64
-  %61 = getelementptr inbounds [8 x %struct.anon], ptr %58, i64 0, i64 %60
-  %62 = getelementptr inbounds nuw %struct.anon, ptr %61, i32 0, i32 2
-  %63 = load ptr, ptr %62, align 8
-  %64 = load ptr, ptr %5, align 8
-  store ptr %63, ptr %64, align 8
+51:                                               ; preds = %41
+  %52 = load ptr, ptr %4, align 8
+  %53 = getelementptr inbounds nuw %struct.Kernel, ptr %52, i32 0, i32 5
+  %54 = load i32, ptr %10, align 4
+  %55 = sext i32 %54 to i64
+  %56 = getelementptr inbounds [8 x %struct.anon], ptr %53, i64 0, i64 %55
+  %57 = getelementptr inbounds nuw %struct.anon, ptr %56, i32 0, i32 2
+  %58 = load ptr, ptr %57, align 8
+  %59 = load ptr, ptr %5, align 8
+  store ptr %58, ptr %59, align 8
   store ptr null, ptr %3, align 8
-  br label %145
+  br label %146
 
-65:                                               ; preds = %46
-  br label %66
+60:                                               ; preds = %41
+  br label %61
 
-66:                                               ; preds = %65
-  %67 = load i32, ptr %12, align 4
-  %68 = add nsw i32 %67, 1
-  store i32 %68, ptr %12, align 4
+61:                                               ; preds = %60
+  %62 = load i32, ptr %10, align 4
+  %63 = add nsw i32 %62, 1
+  store i32 %63, ptr %10, align 4
+  br label %35
+
+64:                                               ; preds = %35
+  %65 = load ptr, ptr %4, align 8
+  %66 = getelementptr inbounds nuw %struct.Kernel, ptr %65, i32 0, i32 6
+  %67 = load i32, ptr %66, align 8
+  %68 = icmp eq i32 %67, 8
+  br i1 %68, label %69, label %77
+
+69:                                               ; preds = %64
+  %70 = load ptr, ptr %4, align 8
+  %71 = getelementptr inbounds nuw %struct.Kernel, ptr %70, i32 0, i32 1
+  %72 = load ptr, ptr %71, align 8
+  %73 = load ptr, ptr %4, align 8
+  %74 = getelementptr inbounds nuw %struct.Kernel, ptr %73, i32 0, i32 0
+  %75 = load ptr, ptr %74, align 8
+  %76 = call ptr @complain(ptr noundef %72, ptr noundef %75, i32 noundef 6, ptr noundef @.str.22) #2
+  store ptr %76, ptr %3, align 8
+  br label %146
+
+77:                                               ; preds = %64
+  %78 = load ptr, ptr %4, align 8
+  %79 = getelementptr inbounds nuw %struct.Kernel, ptr %78, i32 0, i32 4
+  %80 = getelementptr inbounds nuw %struct.Driver, ptr %79, i32 0, i32 1
+  %81 = load ptr, ptr %80, align 8
+  %82 = load ptr, ptr %4, align 8
+  %83 = getelementptr inbounds nuw %struct.Kernel, ptr %82, i32 0, i32 0
+  %84 = load ptr, ptr %83, align 8
+  %85 = getelementptr inbounds nuw %struct.Descriptor, ptr %84, i32 0, i32 2
+  %86 = load ptr, ptr %85, align 8
+  %87 = call i32 %81(ptr noundef %8, ptr noundef %86, i32 noundef 0, ptr noundef null, ptr noundef null) #2
+  store i32 %87, ptr %9, align 4
+  %88 = load i32, ptr %9, align 4
+  %89 = icmp ne i32 %88, 0
+  br i1 %89, label %90, label %94
+
+90:                                               ; preds = %77
+  %91 = load ptr, ptr %4, align 8
+  %92 = load i32, ptr %9, align 4
+  %93 = call ptr @complain_of_driver(ptr noundef %91, ptr noundef @.str.23, i32 noundef %92) #2
+  store ptr %93, ptr %3, align 8
+  br label %146
+
+94:                                               ; preds = %77
+  %95 = load ptr, ptr %4, align 8
+  %96 = getelementptr inbounds nuw %struct.Kernel, ptr %95, i32 0, i32 4
+  %97 = getelementptr inbounds nuw %struct.Driver, ptr %96, i32 0, i32 2
+  %98 = load ptr, ptr %97, align 8
+  %99 = load ptr, ptr %5, align 8
+  %100 = load ptr, ptr %8, align 8
+  %101 = load ptr, ptr %4, align 8
+  %102 = getelementptr inbounds nuw %struct.Kernel, ptr %101, i32 0, i32 0
+  %103 = load ptr, ptr %102, align 8
+  %104 = getelementptr inbounds nuw %struct.Descriptor, ptr %103, i32 0, i32 0
+  %105 = load ptr, ptr %104, align 8
+  %106 = call i32 %98(ptr noundef %99, ptr noundef %100, ptr noundef %105) #2
+  store i32 %106, ptr %9, align 4
+  %107 = load i32, ptr %9, align 4
+  %108 = icmp ne i32 %107, 0
+  br i1 %108, label %109, label %113
+
+109:                                              ; preds = %94
+  %110 = load ptr, ptr %4, align 8
+  %111 = load i32, ptr %9, align 4
+  %112 = call ptr @complain_of_driver(ptr noundef %110, ptr noundef @.str.24, i32 noundef %111) #2
+  store ptr %112, ptr %3, align 8
+  br label %146
+
+113:                                              ; preds = %94
+  %114 = load ptr, ptr %7, align 8
+  %115 = load ptr, ptr %4, align 8
+  %116 = getelementptr inbounds nuw %struct.Kernel, ptr %115, i32 0, i32 5
+  %117 = load ptr, ptr %4, align 8
+  %118 = getelementptr inbounds nuw %struct.Kernel, ptr %117, i32 0, i32 6
+  %119 = load i32, ptr %118, align 8
+  %120 = sext i32 %119 to i64
+  %121 = getelementptr inbounds [8 x %struct.anon], ptr %116, i64 0, i64 %120
+  %122 = getelementptr inbounds nuw %struct.anon, ptr %121, i32 0, i32 0
+  store ptr %114, ptr %122, align 8
+  %123 = load ptr, ptr %8, align 8
+  %124 = load ptr, ptr %4, align 8
+  %125 = getelementptr inbounds nuw %struct.Kernel, ptr %124, i32 0, i32 5
+  %126 = load ptr, ptr %4, align 8
+  %127 = getelementptr inbounds nuw %struct.Kernel, ptr %126, i32 0, i32 6
+  %128 = load i32, ptr %127, align 8
+  %129 = sext i32 %128 to i64
+  %130 = getelementptr inbounds [8 x %struct.anon], ptr %125, i64 0, i64 %129
+  %131 = getelementptr inbounds nuw %struct.anon, ptr %130, i32 0, i32 1
+  store ptr %123, ptr %131, align 8
+  %132 = load ptr, ptr %5, align 8
+  %133 = load ptr, ptr %132, align 8
+  %134 = load ptr, ptr %4, align 8
+  %135 = getelementptr inbounds nuw %struct.Kernel, ptr %134, i32 0, i32 5
+  %136 = load ptr, ptr %4, align 8
+  %137 = getelementptr inbounds nuw %struct.Kernel, ptr %136, i32 0, i32 6
+  %138 = load i32, ptr %137, align 8
+  %139 = sext i32 %138 to i64
+  %140 = getelementptr inbounds [8 x %struct.anon], ptr %135, i64 0, i64 %139
+  %141 = getelementptr inbounds nuw %struct.anon, ptr %140, i32 0, i32 2
+  store ptr %133, ptr %141, align 8
+  %142 = load ptr, ptr %4, align 8
+  %143 = getelementptr inbounds nuw %struct.Kernel, ptr %142, i32 0, i32 6
+  %144 = load i32, ptr %143, align 8
+  %145 = add nsw i32 %144, 1
+  store i32 %145, ptr %143, align 8
+  store ptr null, ptr %3, align 8
+  br label %146
+
+146:                                              ; preds = %113, %109, %90, %69, %51, %30, %16
+  %147 = load ptr, ptr %3, align 8
+  ret ptr %147
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @find_driver(ptr noundef %0) #1 {
+  %2 = alloca ptr, align 8
+  %3 = alloca ptr, align 8
+  %4 = alloca ptr, align 8
+  store ptr %0, ptr %3, align 8
+  %5 = load ptr, ptr %3, align 8
+  %6 = getelementptr inbounds nuw %struct.Kernel, ptr %5, i32 0, i32 4
+  store ptr %6, ptr %4, align 8
+  %7 = load ptr, ptr %4, align 8
+  %8 = getelementptr inbounds nuw %struct.Driver, ptr %7, i32 0, i32 3
+  %9 = load ptr, ptr %8, align 8
+  %10 = icmp ne ptr %9, null
+  br i1 %10, label %11, label %12
+
+11:                                               ; preds = %1
+  store ptr null, ptr %2, align 8
+  br label %56
+
+12:                                               ; preds = %1
+  %13 = call ptr @driver_function(ptr noundef @.str.21) #2
+  %14 = load ptr, ptr %4, align 8
+  %15 = getelementptr inbounds nuw %struct.Driver, ptr %14, i32 0, i32 0
+  store ptr %13, ptr %15, align 8
+  %16 = call ptr @driver_function(ptr noundef @.str.23) #2
+  %17 = load ptr, ptr %4, align 8
+  %18 = getelementptr inbounds nuw %struct.Driver, ptr %17, i32 0, i32 1
+  store ptr %16, ptr %18, align 8
+  %19 = call ptr @driver_function(ptr noundef @.str.24) #2
+  %20 = load ptr, ptr %4, align 8
+  %21 = getelementptr inbounds nuw %struct.Driver, ptr %20, i32 0, i32 2
+  store ptr %19, ptr %21, align 8
+  %22 = load ptr, ptr %4, align 8
+  %23 = getelementptr inbounds nuw %struct.Driver, ptr %22, i32 0, i32 0
+  %24 = load ptr, ptr %23, align 8
+  %25 = icmp ne ptr %24, null
+  br i1 %25, label %26, label %40
+
+26:                                               ; preds = %12
+  %27 = load ptr, ptr %4, align 8
+  %28 = getelementptr inbounds nuw %struct.Driver, ptr %27, i32 0, i32 1
+  %29 = load ptr, ptr %28, align 8
+  %30 = icmp ne ptr %29, null
+  br i1 %30, label %31, label %40
+
+31:                                               ; preds = %26
+  %32 = load ptr, ptr %4, align 8
+  %33 = getelementptr inbounds nuw %struct.Driver, ptr %32, i32 0, i32 2
+  %34 = load ptr, ptr %33, align 8
+  %35 = icmp ne ptr %34, null
+  br i1 %35, label %36, label %40
+
+36:                                               ; preds = %31
+  %37 = call ptr @driver_function(ptr noundef @.str.20) #2
+  %38 = load ptr, ptr %4, align 8
+  %39 = getelementptr inbounds nuw %struct.Driver, ptr %38, i32 0, i32 3
+  store ptr %37, ptr %39, align 8
   br label %40
 
-69:                                               ; preds = %40
-  %70 = load ptr, ptr %4, align 8
-  %71 = getelementptr inbounds nuw %struct.Kernel, ptr %70, i32 0, i32 5
-  %72 = load i32, ptr %71, align 8
-  %73 = icmp eq i32 %72, 8
-  br i1 %73, label %74, label %82
+40:                                               ; preds = %36, %31, %26, %12
+  %41 = load ptr, ptr %4, align 8
+  %42 = getelementptr inbounds nuw %struct.Driver, ptr %41, i32 0, i32 3
+  %43 = load ptr, ptr %42, align 8
+  %44 = icmp ne ptr %43, null
+  br i1 %44, label %45, label %46
 
-74:                                               ; preds = %69
-  %75 = load ptr, ptr %4, align 8
-  %76 = getelementptr inbounds nuw %struct.Kernel, ptr %75, i32 0, i32 1
-  %77 = load ptr, ptr %76, align 8
-  %78 = load ptr, ptr %4, align 8
-  %79 = getelementptr inbounds nuw %struct.Kernel, ptr %78, i32 0, i32 0
-  %80 = load ptr, ptr %79, align 8
-  %81 = call ptr @complain(ptr noundef %77, ptr noundef %80, i32 noundef 6, ptr noundef @.str.25) #2
-  store ptr %81, ptr %3, align 8
-  br label %145
+45:                                               ; preds = %40
+  br label %54
 
-82:                                               ; preds = %69
-  %83 = load ptr, ptr %7, align 8
-  %84 = load ptr, ptr %4, align 8
-  %85 = getelementptr inbounds nuw %struct.Kernel, ptr %84, i32 0, i32 0
-  %86 = load ptr, ptr %85, align 8
-  %87 = getelementptr inbounds nuw %struct.Descriptor, ptr %86, i32 0, i32 2
-  %88 = load ptr, ptr %87, align 8
-  %89 = call i32 %83(ptr noundef %10, ptr noundef %88, i32 noundef 0, ptr noundef null, ptr noundef null) #2
-  store i32 %89, ptr %11, align 4
-  %90 = load i32, ptr %11, align 4
-  %91 = icmp ne i32 %90, 0
-  br i1 %91, label %92, label %96
+46:                                               ; preds = %40
+  %47 = load ptr, ptr %3, align 8
+  %48 = getelementptr inbounds nuw %struct.Kernel, ptr %47, i32 0, i32 1
+  %49 = load ptr, ptr %48, align 8
+  %50 = load ptr, ptr %3, align 8
+  %51 = getelementptr inbounds nuw %struct.Kernel, ptr %50, i32 0, i32 0
+  %52 = load ptr, ptr %51, align 8
+  %53 = call ptr @complain(ptr noundef %49, ptr noundef %52, i32 noundef 6, ptr noundef @.str.25) #2
+  br label %54
 
-92:                                               ; preds = %82
-  %93 = load ptr, ptr %4, align 8
-  %94 = load i32, ptr %11, align 4
-  %95 = call ptr @complain_of_driver(ptr noundef %93, ptr noundef @.str.23, i32 noundef %94) #2
-  store ptr %95, ptr %3, align 8
-  br label %145
+54:                                               ; preds = %46, %45
+  %55 = phi ptr [ null, %45 ], [ %53, %46 ]
+  store ptr %55, ptr %2, align 8
+  br label %56
 
-96:                                               ; preds = %82
-  %97 = load ptr, ptr %8, align 8
-  %98 = load ptr, ptr %5, align 8
-  %99 = load ptr, ptr %10, align 8
-  %100 = load ptr, ptr %4, align 8
-  %101 = getelementptr inbounds nuw %struct.Kernel, ptr %100, i32 0, i32 0
-  %102 = load ptr, ptr %101, align 8
-  %103 = getelementptr inbounds nuw %struct.Descriptor, ptr %102, i32 0, i32 0
-  %104 = load ptr, ptr %103, align 8
-  %105 = call i32 %97(ptr noundef %98, ptr noundef %99, ptr noundef %104) #2
-  store i32 %105, ptr %11, align 4
-  %106 = load i32, ptr %11, align 4
-  %107 = icmp ne i32 %106, 0
-  br i1 %107, label %108, label %112
-
-108:                                              ; preds = %96
-  %109 = load ptr, ptr %4, align 8
-  %110 = load i32, ptr %11, align 4
-  %111 = call ptr @complain_of_driver(ptr noundef %109, ptr noundef @.str.24, i32 noundef %110) #2
-  store ptr %111, ptr %3, align 8
-  br label %145
-
-112:                                              ; preds = %96
-  %113 = load ptr, ptr %9, align 8
-  %114 = load ptr, ptr %4, align 8
-  %115 = getelementptr inbounds nuw %struct.Kernel, ptr %114, i32 0, i32 4
-  %116 = load ptr, ptr %4, align 8
-  %117 = getelementptr inbounds nuw %struct.Kernel, ptr %116, i32 0, i32 5
-  %118 = load i32, ptr %117, align 8
-  %119 = sext i32 %118 to i64
-  %120 = getelementptr inbounds [8 x %struct.anon], ptr %115, i64 0, i64 %119
-  %121 = getelementptr inbounds nuw %struct.anon, ptr %120, i32 0, i32 0
-  store ptr %113, ptr %121, align 8
-  %122 = load ptr, ptr %10, align 8
-  %123 = load ptr, ptr %4, align 8
-  %124 = getelementptr inbounds nuw %struct.Kernel, ptr %123, i32 0, i32 4
-  %125 = load ptr, ptr %4, align 8
-  %126 = getelementptr inbounds nuw %struct.Kernel, ptr %125, i32 0, i32 5
-  %127 = load i32, ptr %126, align 8
-  %128 = sext i32 %127 to i64
-  %129 = getelementptr inbounds [8 x %struct.anon], ptr %124, i64 0, i64 %128
-  %130 = getelementptr inbounds nuw %struct.anon, ptr %129, i32 0, i32 1
-  store ptr %122, ptr %130, align 8
-  %131 = load ptr, ptr %5, align 8
-  %132 = load ptr, ptr %131, align 8
-  %133 = load ptr, ptr %4, align 8
-  %134 = getelementptr inbounds nuw %struct.Kernel, ptr %133, i32 0, i32 4
-  %135 = load ptr, ptr %4, align 8
-  %136 = getelementptr inbounds nuw %struct.Kernel, ptr %135, i32 0, i32 5
-  %137 = load i32, ptr %136, align 8
-  %138 = sext i32 %137 to i64
-  %139 = getelementptr inbounds [8 x %struct.anon], ptr %134, i64 0, i64 %138
-  %140 = getelementptr inbounds nuw %struct.anon, ptr %139, i32 0, i32 2
-  store ptr %132, ptr %140, align 8
-  %141 = load ptr, ptr %4, align 8
-  %142 = getelementptr inbounds nuw %struct.Kernel, ptr %141, i32 0, i32 5
-  %143 = load i32, ptr %142, align 8
-  %144 = add nsw i32 %143, 1
-  store i32 %144, ptr %142, align 8
-  store ptr null, ptr %3, align 8
-  br label %145
-
-145:                                              ; preds = %112, %108, %92, %74, %56, %35, %24
-  %146 = load ptr, ptr %3, align 8
-  ret ptr %146
+56:                                               ; preds = %54, %11
+  %57 = load ptr, ptr %2, align 8
+  ret ptr %57
 }
 
 attributes #0 = { nounwind "no-builtins" }
