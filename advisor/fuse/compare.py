@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from advisor.errors import BadInput, CannotDecide
 from advisor.fuse.bench import arithmetic, described
 from advisor.fuse.departure import Departure, Pair, bisect_departure, first_departure
+from advisor.fuse.interface import Renamed, differences, name_alike
 from advisor.fuse.model import count_nodes, load, opset, runnable
 from advisor.fuse.result import ModelFile
+from advisor.fuse.session import libraries_of
 from advisor.fuse.verify import TOLERANCES, Verification, record, signature, verify, verify_runtime
 from advisor.measure.inputs import generate_inputs, read_inputs
 from advisor.measure.session import (
@@ -34,13 +36,10 @@ if TYPE_CHECKING:
 
     from advisor.fuse.verify import Reference
 
-    Signature = Sequence[tuple[str, str, str]]
-
 __all__ = ["LEVELS", "ModelComparison", "compare_models"]
 
 SCHEMA = "advisor.verification/1"
 LEVELS = (Level.OFF, Level.ALL)
-KINDS = {"input": "input", "initialiser": "overridable initialiser", "output": "output"}
 
 Result = TypeVar("Result")
 
@@ -57,6 +56,7 @@ class ModelComparison:
         onnxruntime: ONNX Runtime's version.
         interface: How names and types of inputs, overridable initialisers and outputs differ; values are compared only
             where they do not.
+        renamed: Inputs and outputs that B calls differently, and that were taken for the same by their place.
         checks: B at each level against A with optimisation off.
         runtime: A at ORT_ENABLE_ALL against itself with optimisation off; None where that did not matter.
         departure: The first value that differs; None where the models are equal, or it was not found.
@@ -72,6 +72,7 @@ class ModelComparison:
     provider: str
     onnxruntime: str
     interface: tuple[str, ...]
+    renamed: tuple[Renamed, ...]
     checks: dict[Level, Verification]
     runtime: Verification | None
     departure: Departure | None
@@ -101,6 +102,7 @@ class ModelComparison:
             "provider": self.provider,
             "onnxruntime": self.onnxruntime,
             "interface": list(self.interface),
+            "renamed": [each.to_dict() for each in self.renamed],
             "checks": [{"level": level.value, **check.to_dict()} for level, check in self.checks.items()],
             "runtime": None if self.runtime is None else self.runtime.to_dict(),
             "departure": None
@@ -135,6 +137,8 @@ def compare_models(
     there, too. Where it changes A more than rounding does, B is judged with optimisation off alone, unless LEVELS asks
     for ORT_ENABLE_ALL alone.
 
+    Inputs and outputs that are called differently are taken for the same where their places, types and shapes agree.
+
     Args:
         a: ONNX file.
         b: ONNX file.
@@ -158,16 +162,19 @@ def compare_models(
     wanted = None if provider is None else provider_name(provider)
     say("loading the models")
     model_a, model_b = load(path_a), load(path_b)
+    libraries_a, libraries_b = libraries_of(model_a, path_a), libraries_of(model_b, path_b)
+    renamed = name_alike(model_a, model_b)
     if inputs is None:
         made = generate_inputs(model_a, dims=dims, batch=batch, seed=seed)
     else:
         made = read_inputs(Path(inputs), model_a)
 
     say("running the first model with optimisation off")
-    session = _try(path_a, partial(_open, model_a, Level.OFF, provider=wanted, threads=threads))
-    open_here = partial(_open, provider=provider_of(session), threads=threads, pinned=True)
-    other = _try(path_b, partial(open_here, model_b, levels[0]))
-    interface = tuple(_interface(signature(session), signature(other)))
+    session = _try(path_a, partial(_open, model_a, Level.OFF, libraries_a, provider=wanted, threads=threads))
+    got = provider_of(session)
+    open_here = partial(_open, provider=got, threads=threads, pinned=True)
+    other = _try(path_b, partial(open_here, model_b, levels[0], libraries_b))
+    interface = tuple(differences(signature(session), signature(other)))
     recording = partial(record, session, made, arithmetic=arithmetic(model_a))
     reference = _try(path_a, recording, where=f"on {described(made)}")
     elsewhere = nodes_elsewhere(session)
@@ -178,10 +185,10 @@ def compare_models(
     for level in () if interface else levels:
         say(f"comparing at {level.value}")
         if level is Level.ALL:
-            runtime = verify_runtime(reference, _try(path_a, partial(open_here, model_a, level)))
+            runtime = verify_runtime(reference, _try(path_a, partial(open_here, model_a, level, libraries_a)))
             if checks and not runtime.passed:
                 break
-        check = verify(reference, _try(path_b, partial(open_here, model_b, level)), runtime=runtime)
+        check = verify(reference, _try(path_b, partial(open_here, model_b, level, libraries_b)), runtime=runtime)
         if not check.passed and check.inputs == 0:
             raise CannotDecide(f"{path_b}: {check.reason}")
         checks[level] = check
@@ -191,9 +198,10 @@ def compare_models(
         a=ModelFile(path_a, count_nodes(model_a), opset(model_a)),
         b=ModelFile(path_b, count_nodes(model_b), opset(model_b)),
         asked=wanted,
-        provider=open_here.keywords["provider"],
+        provider=got,
         onnxruntime=version(),
         interface=interface,
+        renamed=renamed,
         checks=checks,
         runtime=runtime,
         departure=None,
@@ -207,8 +215,8 @@ def compare_models(
         pair = Pair(
             model_a,
             model_b,
-            lambda model: open_here(model, Level.OFF),
-            lambda model: open_here(model, failed_at),
+            lambda model: open_here(model, Level.OFF, libraries_a),
+            lambda model: open_here(model, failed_at, libraries_b),
             reference.arithmetic,
         )
         departure = _find(pair, reference, checks[failed_at], failed_at, say)
@@ -217,11 +225,17 @@ def compare_models(
 
 
 def _open(
-    model: ir.Model, level: Level, *, provider: str | None, threads: int | None, pinned: bool = False
+    model: ir.Model,
+    level: Level,
+    libraries: Sequence[Path],
+    *,
+    provider: str | None,
+    threads: int | None,
+    pinned: bool = False,
 ) -> ort.InferenceSession:
     """A session; where PINNED, on that provider and no other."""
     with runnable(model) as source:
-        session = open_session(source, level=level, provider=provider, threads=threads, exact=True)
+        session = open_session(source, level=level, provider=provider, threads=threads, exact=True, libraries=libraries)
     if pinned and provider_of(session) != provider:
         raise NotRunnable(RuntimeError(f"it does not load on {provider}"))
     return session
@@ -233,24 +247,6 @@ def _try(path: Path, action: Callable[[], Result], *, where: str = "here") -> Re
         return action()
     except NotRunnable as error:
         raise CannotDecide(f"ONNX Runtime does not run {path} {where}: {error}") from None
-
-
-def _interface(a: Signature, b: Signature) -> Iterator[str]:
-    """How what callers see of B differs from A."""
-    types_a, types_b = ({(kind, name): type_ for kind, name, type_ in side} for side in (a, b))
-    for (kind, name), type_ in types_a.items():
-        other = types_b.get((kind, name))
-        if other is None:
-            yield f"the second model lacks the {KINDS[kind]} {name!r}"
-        elif other != type_:
-            yield f"the {KINDS[kind]} {name!r} is {other} in place of {type_}"
-    for kind, name in types_b:
-        if (kind, name) not in types_a:
-            yield f"the second model has the {KINDS[kind]} {name!r}, the first one has not"
-    for kind in KINDS:
-        order_a, order_b = ([name for its_kind, name, _ in side if its_kind == kind] for side in (a, b))
-        if order_a != order_b and sorted(order_a) == sorted(order_b):
-            yield f"the {KINDS[kind]}s are in another order: {', '.join(order_b)} in place of {', '.join(order_a)}"
 
 
 def _find(

@@ -285,16 +285,24 @@ def _behind(graph: ir.Graph, name: str, equal: set[str]) -> list[ir.Node]:
 
 def _other_weights(nodes: Sequence[ir.Node], other: ir.Graph) -> Iterator[str]:
     """Names of constants of NODES that have other values in another model's graph."""
+    twins = _constants(other)
     seen = set()
     for node in nodes:
         for value in node.inputs:
             name = None if value is None else value.name
-            if value is None or name is None or name in seen or name not in other.initializers:
+            if value is None or name is None or name in seen or name not in twins:
                 continue
             seen.add(name)
-            own, twin = value.const_value, other.initializers[name].const_value
-            if own is not None and twin is not None and not _same(own, twin):
+            own, twin = ir.convenience.get_const_tensor(value), twins[name]
+            if own is not None and not _same(own, twin):
                 yield name
+
+
+def _constants(graph: ir.Graph) -> dict[str, ir.TensorProtocol]:
+    """Name to value of every initialiser and Constant node."""
+    made = [value for node in graph if node.op_type == "Constant" for value in node.outputs]
+    tensors = {value.name: ir.convenience.get_const_tensor(value) for value in (*graph.initializers.values(), *made)}
+    return {name: tensor for name, tensor in tensors.items() if name and tensor is not None}
 
 
 def _same(one: ir.TensorProtocol, other: ir.TensorProtocol) -> bool:

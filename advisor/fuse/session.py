@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import onnx_ir as ir
     import onnxruntime as ort  # type: ignore[import-untyped]
 
-__all__ = ["library_of", "session", "write_library"]
+__all__ = ["libraries_of", "library_of", "session", "write_library"]
 
 LIBRARY = "advisor.library"
 """Key of a model's metadata: the name of the library's file, which lies beside the model."""
@@ -65,8 +65,17 @@ def library_of(path: Path) -> Path | None:
     except Exception:
         raise BadInput(f"{path} is not an ONNX model, or is cut off") from None
     name: str | None = next((entry.value for entry in metadata if entry.key == LIBRARY), None)
-    if name is None:
-        return None
+    return None if name is None else _beside(path, name)
+
+
+def libraries_of(model: ir.Model, path: Path) -> tuple[Path, ...]:
+    """The libraries that a model read from PATH needs, as `open_session` takes them; raises as `library_of` does."""
+    name = model.metadata_props.get(LIBRARY)
+    return () if name is None else (_beside(path, name),)
+
+
+def _beside(path: Path, name: str) -> Path:
+    """The library NAME beside the model in PATH, once it is sure that it is the one meant."""
     if Path(name).name != name or not name.endswith(".so"):
         raise BadInput(f"{path} names the library {name!r}, which is no file beside it")
     library = path.resolve().parent / name

@@ -19,6 +19,7 @@ from advisor.errors import BadInput, CannotDecide
 from advisor.fuse.bench import described
 from advisor.fuse.model import count_nodes, load, opset, runnable
 from advisor.fuse.result import ModelFile
+from advisor.fuse.session import libraries_of
 from advisor.measure.inputs import generate_inputs, read_inputs
 from advisor.measure.latency import median_latency
 from advisor.measure.machine import Fact, driver, nsys
@@ -249,7 +250,7 @@ def profile(
         made = generate_inputs(graph, dims=dims, batch=batch, seed=seed)
     else:
         made = read_inputs(Path(inputs), graph)
-    subject = Subject(path, graph, made, level, threads)
+    subject = Subject(path, graph, made, level, threads, libraries_of(graph, path))
     say("measuring the latency without a profiler")
     got, latency = subject.latency(wanted)
     missing = missing_tools(wanted, got)

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from advisor.fuse.compare import ModelComparison
     from advisor.fuse.departure import NodeName
+    from advisor.fuse.interface import Renamed
 
 __all__ = ["render_verification"]
 
@@ -43,6 +44,8 @@ def _summary(comparison: ModelComparison) -> Panel:
         text.append(f"\nand {len(comparison.interface) - LISTED:,} more such differences")
     if comparison.interface:
         text.append("\nInputs and outputs differ, so values were not compared.")
+    if comparison.renamed:
+        text.append(f"\n{_renamed(comparison.renamed)}", style="yellow")
     for level, check in comparison.checks.items():
         if check.passed:
             sets = f"{check.inputs} set{'s' if check.inputs != 1 else ''} of inputs"
@@ -53,10 +56,17 @@ def _summary(comparison: ModelComparison) -> Panel:
         else:
             text.append(f"\n{level.value}: {plain(check.reason)}.")
     for mark, model in (("first", comparison.a), ("second", comparison.b)):
-        text.append(f"\n{mark}: {plain(str(model.path))} ({model.nodes:,} nodes)")
+        text.append(f"\n{mark}: {plain(str(model.path))} ({model.nodes:,} node{'s' if model.nodes != 1 else ''})")
     shapes = ", ".join(f"{plain(name)} {list(shape)}" for name, shape in list(comparison.shapes.items())[:4])
     text.append(f"\nRun on {comparison.provider}, onnxruntime {comparison.onnxruntime}{shapes and f', {shapes}'}.")
     return Panel(text, border_style="green" if comparison.equal else "red", box=box.ROUNDED)
+
+
+def _renamed(renamed: Sequence[Renamed]) -> str:
+    """Which inputs and outputs were compared by their place."""
+    names = ", ".join(f"{each.kind} {plain(each.a)} is {plain(each.b)}" for each in renamed[:LISTED])
+    more = f" and {len(renamed) - LISTED:,} more" if len(renamed) > LISTED else ""
+    return f"Compared by place, not by name: {names}{more} in the second model. Programs that use names notice."
 
 
 def _departure(comparison: ModelComparison) -> Iterator[str]:

@@ -27,6 +27,7 @@ from advisor.measure.machine import Fact
 from advisor.measure.profile import WARM_UP_RUNS, profile
 from advisor.measure.session import CPU, Level
 from tests.cli.command import Command, in_process
+from tests.fuse.fused_models import with_kernels
 from tests.fuse.graphs import proto
 
 if TYPE_CHECKING:
@@ -72,6 +73,15 @@ def test_every_node_and_class_has_its_time_a_run(advisor: Command, model: Path) 
     assert parsed["recorder"] == "onnxruntime"
     assert (parsed["runs"], parsed["provider"], parsed["level"]) == (5, CPU, "ORT_DISABLE_ALL")
     assert parsed["missing"] == []
+
+
+def test_generated_kernels_are_recorded_with_the_library_beside_the_model(advisor: Command, tmp_path: Path) -> None:
+    original = tmp_path / "original.onnx"
+    onnx.save(proto("(float[8, 768] x) => (float[8, 768] y) { a = Exp(x) b = Tanh(a) y = Mul(b, x) }"), original)
+    fused = with_kernels(original, tmp_path / "fused.onnx")
+    parsed = document(advisor("profile", fused, "--provider", "cpu", "--runs", "3", "--json", "-"))
+    assert len(parsed["nodes"]) == 1
+    assert parsed["nodes"][0]["op_type"].startswith("Fused_")
 
 
 def test_the_ratio_is_gaps_over_gaps_and_kernel_time_of_a_run(model: Path, tmp_path: Path) -> None:

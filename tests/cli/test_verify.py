@@ -18,12 +18,14 @@ from advisor.fuse.departure import Pair, bisect_departure, first_departure
 from advisor.measure.inputs import generate_inputs
 from advisor.measure.session import CPU, Level, open_session
 from tests.cli.command import Command, in_process
+from tests.fuse.fused_models import with_kernels
 from tests.fuse.graphs import proto
 
 if TYPE_CHECKING:
     import onnxruntime as ort  # type: ignore[import-untyped]
 
 SCHEMA = json.loads((files("advisor.report") / "schemas" / "verification-1.json").read_text(encoding="utf-8"))
+CHAIN = "(float[N, 768] x) => (float[N, 768] y) { a = Exp(x) b = Tanh(a) y = Mul(b, x) }"
 LIGHT = Path(onnx.__file__).parent / "backend" / "test" / "data" / "light"
 LAYERS = """(float[batch, 8] x) => (float[batch, 8] y) {
     m = MatMul(x, w)
@@ -116,6 +118,43 @@ def test_a_constant_with_another_value_is_named(advisor: Command, saved: Any) ->
     assert "constants with other values in the second model: b" in " ".join(result.stdout.split())
 
 
+def test_constants_are_named_whether_initialisers_or_nodes(advisor: Command, saved: Any) -> None:
+    """Exporters and optimisers turn one into the other."""
+
+    def as_nodes(model: onnx.ModelProto) -> onnx.ModelProto:
+        for tensor in model.graph.initializer:
+            model.graph.node.insert(0, onnx.helper.make_node("Constant", [], [tensor.name], value=tensor))
+        model.graph.ClearField("initializer")
+        return model
+
+    changed = WEIGHTS["b"] + np.float32(0.01)
+    for number, (a, b) in enumerate(
+        [
+            (as_nodes(layers()), as_nodes(layers(b=changed))),
+            (layers(), as_nodes(layers(b=changed))),
+            (as_nodes(layers()), layers(b=changed)),
+        ]
+    ):
+        paths = saved(f"a{number}.onnx", a), saved(f"b{number}.onnx", b)
+        departure = document(advisor("verify", *paths, "--provider", "cpu", "--json", "-"))["departure"]
+        assert (departure["value"], departure["weights"]) == ("a", ["b"])
+
+
+def test_a_model_with_generated_kernels_is_loaded_with_its_library(advisor: Command, saved: Any) -> None:
+    original = saved("a.onnx", proto(CHAIN))
+    fused = with_kernels(original, original.with_name("fused.onnx"))
+    for first, second in ((original, fused), (fused, original)):
+        assert advisor("verify", first, second, "--provider", "cpu").returncode == 0
+    other = saved("b.onnx", proto(CHAIN.replace("Tanh", "Sigmoid")))
+    result = advisor("verify", other, fused, "--provider", "cpu", "--json", "-")
+    assert result.returncode == 1
+    assert document(result)["departure"]["b"][0]["domain"] == "advisor.generated"
+    next(original.parent.glob("*.so")).unlink()
+    result = advisor("verify", original, fused, "--provider", "cpu")
+    assert (result.returncode, result.stderr.count("\n")) == (2, 1)
+    assert "needs its library" in result.stderr
+
+
 def test_nodes_that_a_fusion_replaced_are_listed(advisor: Command, saved: Any) -> None:
     a = saved("a.onnx", layers())
     b = proto(LAYERS.replace("m = MatMul(x, w)", "").replace("Add(m, b)", "Gemm <alpha = 2.0> (x, w, b)"), **WEIGHTS)
@@ -177,7 +216,13 @@ def test_a_difference_inside_a_loop_is_laid_to_the_loop(shared: Path, saved: Any
             LAYERS.replace("(float[batch, 8] x)", "(double[batch, 8] x)").replace("MatMul(x", "MatMul(c"),
             "tensor(double)",
         ),
-        (LAYERS.replace(" y)", " out)").replace("y =", "out ="), "lacks the output 'y'"),
+        (LAYERS.replace("y)", "y, float[batch, 8] r)"), "has the output 'r'"),
+        (
+            LAYERS.replace("[batch, 8] y)", "[batch, 8, 1] out)")
+            .replace("y =", "o =")
+            .replace("}", "a1 = Constant <value_ints = [2]> () out = Unsqueeze(o, a1) }"),
+            "lacks the output 'y'",
+        ),
         (LAYERS.replace("x)", "x, float[1] extra)", 1), "the input 'extra'"),
     ],
 )
@@ -187,6 +232,31 @@ def test_other_inputs_and_outputs_are_told(advisor: Command, saved: Any, text: s
     result = advisor("verify", saved("a.onnx", layers()), saved("b.onnx", proto(text, **WEIGHTS)), "--provider", "cpu")
     assert result.returncode == 1
     assert words in " ".join(result.stdout.replace("│", "").split())
+
+
+EXPORTS = (
+    "(float[N, 8] x, float[N, 8] z) => (float[N, 8] v2, float[N, 8] v3) { v1 = Exp(x) v2 = Neg(v1) v3 = Relu(z) }",
+    "(float[M, 8] v1, float[M, 8] z) => (float[M, 8] neg, float[M, 8] relu) {"
+    " v2 = Exp(v1) neg = Neg(v2) relu = Relu(z) }",
+)
+
+
+def test_exports_that_name_inputs_and_outputs_differently_are_compared_by_place(advisor: Command, saved: Any) -> None:
+    """Also where a name of one model means something else in the other one."""
+    a, b = (saved(f"{name}.onnx", proto(text)) for name, text in zip("ab", EXPORTS, strict=True))
+    result = advisor("verify", a, b, "--provider", "cpu", "--json", "-")
+    parsed = document(result)
+    assert result.returncode == 0
+    assert parsed["equal"]
+    assert parsed["renamed"] == [
+        {"kind": "input", "a": "x", "b": "v1"},
+        {"kind": "output", "a": "v2", "b": "neg"},
+        {"kind": "output", "a": "v3", "b": "relu"},
+    ]
+    said = " ".join(advisor("verify", a, b, "--provider", "cpu").stdout.replace("│", "").split())
+    assert "Compared by place, not by name: input x is v1, output v2 is neg, output v3 is relu" in said
+    swapped = saved("c.onnx", proto(EXPORTS[1].replace("neg = Neg", "relu = Neg").replace("relu = Relu", "neg = Relu")))
+    assert advisor("verify", a, swapped, "--provider", "cpu").returncode == 1
 
 
 def test_a_model_that_only_takes_one_batch_differs(advisor: Command, saved: Any) -> None:
