@@ -55,7 +55,7 @@ def fuse(
     threads: Threads = None,
     budget: Annotated[
         float, typer.Option(min=0.0, max=86_400.0, metavar="SECONDS", help="Time for measuring; proving comes on top.")
-    ] = 30.0,
+    ] = 60.0,
     seed: Seed = 0,
 ) -> None:
     """Fuse an ONNX model: every fusion proven equal and measured, only what is not slower kept."""

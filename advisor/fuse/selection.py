@@ -3,8 +3,10 @@
 1. Equal places of one candidate are a unit. Units whose nodes take less of a run than can be measured are put together
    or left out.
 2. Every unit is proven and raced on a part of the model.
-3. Those that won there are applied together, proven and raced in the whole model. Then those of which the part did not
-   tell, by candidate: they have to make the whole model measurably faster. What fails is tried again in halves.
+3. Those that won there and those that seem faster, which is not sure, are applied together, proven and raced in the
+   whole model; then without each candidate that only seems faster. Where that fails, the winners alone. Then those of
+   which the part did not tell, by candidate: they have to make the whole model measurably faster. What fails is tried
+   again in halves.
 4. The work of a library's optimiser is one more unit: at most one of them stays, and everything else goes on top.
 5. What only other fusions make possible is tried with all of them together.
 6. The result is proven on every set of inputs and raced for longer. Where it fails, the last addition is taken back.
@@ -180,7 +182,16 @@ class _Search:
         fusions = [unit for unit in units if unit not in structure]
         winners = self._screen(fusions) if len(units) + len(optimizers) > 1 else []
         chosen, rivals = self._windows(winners)
-        batches = [chosen, *self._by_candidate(unit for unit in fusions if unit not in winners), structure]
+        hopeful = self._hopeful(chosen, [unit for unit in fusions if unit not in winners])
+        if hopeful:
+            # With so many races before it none would have time: a third of it goes to all of them at once.
+            self._steps_left = 2
+            if self._add_batch([*chosen, *hopeful]):
+                self._drop_slow(hopeful)
+        kept = self.best.units if self.best else ()
+        rivals = [*rivals, *(unit for unit in fusions if unit not in (*rivals, *kept) and unit.overlaps(kept))]
+        rest = (unit for unit in fusions if unit not in (*winners, *rivals, *kept))
+        batches = [[] if kept else chosen, *self._by_candidate(rest), structure]
         batches = [batch for batch in batches if batch]
         failed = []
         for number, batch in enumerate(batches, 1):
@@ -295,6 +306,40 @@ class _Search:
         """Whether UNIT was faster where it was tried: the whole model then only has to be not slower with it."""
         screened = self.screened.get(unit)
         return screened is not None and screened.latency is not None and screened.latency.verdict is Verdict.FASTER
+
+    def _hopeful(self, chosen: Sequence[Unit], others: Sequence[Unit]) -> list[Unit]:
+        """Of OTHERS those that seem faster on their parts, by what they seem to save, and fit beside CHOSEN."""
+
+        def saving(unit: Unit) -> float:
+            return self.screened[unit].saving_ns(len(unit.sites))
+
+        leaning = [unit for unit in others if unit not in self.fates and unit in self.screened and saving(unit) > 0]
+        apart, _ = _apart([*chosen, *sorted(leaning, key=saving, reverse=True)])
+        return [unit for unit in apart if unit not in chosen]
+
+    def _drop_slow(self, units: Sequence[Unit]) -> None:
+        """Take those of UNITS out again, candidate by candidate, without which the best model is faster."""
+        batches: dict[str, list[Unit]] = {}
+        for unit in units:
+            batches.setdefault(unit.candidate.id, []).append(unit)
+        for number, (name, batch) in enumerate(batches.items(), 1):
+            best = self.best
+            assert best is not None
+            assert best.latency is not None
+            rest = [unit for unit in best.units if unit not in batch]
+            if not rest or not self._has_time():
+                return
+            self._announce(f"trying without {name}, {number} of {len(batches)}")
+            trial = self._apply(rest)
+            trial.verification = self._bench.verify(trial.result, final=False)
+            if not trial.verification.passed:
+                continue
+            self._steps_left = len(batches) - number + 1
+            self._race(trial, seconds=self._left() / (self._steps_left + 1), resolution=STEP_RESOLUTION)
+            assert trial.latency is not None
+            if _change(trial.latency, best.latency) is Verdict.FASTER:
+                self._history.append(trial)
+                self._leave(batch, Fate(Status.NOT_FASTER, "the model is faster without it"))
 
     def _by_candidate(self, units: Iterable[Unit]) -> list[list[Unit]]:
         """UNITS that are not left out, those of one candidate together; those that seem slower, and windows, apart."""

@@ -161,6 +161,27 @@ def test_what_won_on_parts_is_raced_together_once_and_kept_though_each_gain_is_s
 RULE_IDS = [rule.id for rule in RULES]
 
 
+def test_gains_too_small_to_be_seen_alone_are_seen_together() -> None:
+    # On its part each only seems faster; a race of the whole model resolves 3 %.
+    script = Scripted(product({"Cos": 0.98, "Sigmoid": 0.98, "Relu": 0.98}), noise=0.03, parts=LEANING)
+    _, fusions = selected(script)
+    assert set(statuses(fusions).values()) == {Status.KEPT}
+
+
+def test_what_only_seemed_faster_goes_again_where_the_model_is_faster_without() -> None:
+    script = Scripted(product({"Cos": 0.9, "Sigmoid": 1.05, "Relu": 0.9}), parts=LEANING)
+    found, fusions = selected(script)
+    assert statuses(fusions) == {"sin": Status.KEPT, "tanh": Status.NOT_FASTER, "abs": Status.KEPT}
+    assert fusions["tanh"].reason == "the model is faster without it"
+    assert found.fused is not None
+    assert found.latency is not None
+    assert found.latency.ratio.ratio == pytest.approx(0.81)
+
+
+LEANING = dict.fromkeys(RULE_IDS, 0.999)
+"""On parts: under 1, and no more than the noise there."""
+
+
 def test_right_on_parts_and_wrong_together_loses_no_more_than_it_must() -> None:
     script = Scripted(
         product({"Cos": 0.9, "Sigmoid": 0.9, "Relu": 0.9}),
