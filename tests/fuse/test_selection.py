@@ -178,7 +178,7 @@ def test_what_only_seemed_faster_goes_again_where_the_model_is_faster_without() 
     assert found.latency.ratio.ratio == pytest.approx(0.81)
 
 
-LEANING = dict.fromkeys(RULE_IDS, 0.999)
+LEANING: dict[str, float | None] = dict.fromkeys(RULE_IDS, 0.999)
 """On parts: under 1, and no more than the noise there."""
 
 
