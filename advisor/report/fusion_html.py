@@ -72,7 +72,9 @@ def _header(report: FusionReport) -> Iterator[Element]:
             {"class": "warning"},
             f"ONNX Runtime's own optimisation changes what this model computes, before any fusion: {reason}",
         )
-    yield el("p", {"class": "worth"}, words.proof(report))
+    worth = words.proof(report) or words.main_reason(report)
+    if worth is not None:
+        yield el("p", {"class": "worth"}, worth)
     yield el("p", {"class": "whole"}, words.conditions(report))
     yield el("dl", {"id": "figures"}, *(_figure(*figure) for figure in _figures(report)))
 
@@ -137,8 +139,7 @@ def _fusions(report: FusionReport) -> Element | None:
     summary = ", ".join(f"{words.OUTCOMES[status]} {counts[status]:,}" for status in Status if counts[status])
     rows = []
     for outcome in outcomes:
-        fusion = outcome.first
-        nodes = [name for each in outcome.fusions for name in each.nodes]
+        nodes = [name for fusion in outcome.fusions for name in fusion.nodes]
         more = f" … and {len(nodes) - NODES:,} more" if len(nodes) > NODES else ""
         listed = el("code", {}, ", ".join(nodes[:NODES]) + more)
         details = (
@@ -146,28 +147,20 @@ def _fusions(report: FusionReport) -> Element | None:
             if nodes
             else None
         )
-        ratio = fusion.ratio
+        family, error = outcome.fusions[0].family, outcome.max_abs_error
         rows.append(
             [
-                el("th", {"scope": "row"}, fusion.rule, el("small", {"class": "muted"}, f" {fusion.family}")),
+                el("th", {"scope": "row"}, outcome.rule, el("small", {"class": "muted"}, f" {family}")),
                 el(
                     "td",
-                    {"data-label": "outcome", "data-key": str(list(Status).index(fusion.status))},
-                    _status(fusion.status),
+                    {"data-label": "outcome", "data-key": str(list(Status).index(outcome.status))},
+                    _status(outcome.status),
                 ),
-                _cell("places", f"{outcome.sites:,}", key=str(outcome.sites)),
-                _cell(
-                    "ratio alone",
-                    "-" if ratio is None else f"{ratio.ratio:.3f}",
-                    None if ratio is None else el("small", {}, words.span(ratio)),
-                    key="" if ratio is None else str(ratio.ratio),
-                ),
-                _cell(
-                    "error",
-                    "-" if fusion.max_abs_error is None else f"{fusion.max_abs_error:.0e}",
-                    key="" if fusion.max_abs_error is None else str(fusion.max_abs_error),
-                ),
-                el("td", {"data-label": "why", "class": "reason"}, words.why(report, outcome), details),
+                _cell("places", f"{outcome.sites:,}" if outcome.sites else "-", key=str(outcome.sites)),
+                _ratios("ratio alone", outcome.ratios),
+                _ratios("on a part", outcome.parts),
+                _cell("error", "-" if error is None else f"{error:.0e}", key="" if error is None else str(error)),
+                el("td", {"data-label": "why", "class": "reason"}, *_why(report, outcome), details),
             ]
         )
     headings = [
@@ -175,10 +168,28 @@ def _fusions(report: FusionReport) -> Element | None:
         ("outcome", False),
         ("places", True),
         ("ratio alone", True),
+        ("on a part", True),
         ("error", True),
         ("why", False),
     ]
     return _section("fusions", "Fusions", el("p", {"class": "hint"}, f"Places: {summary}."), _table(headings, rows))
+
+
+def _ratios(label: str, intervals: Sequence[Interval]) -> Element:
+    """One ratio with its interval, or the smallest and the largest of several."""
+    if len(intervals) == 1:
+        ratio = intervals[0]
+        return _cell(label, f"{ratio.ratio:.3f}", el("small", {}, words.span(ratio)), key=str(ratio.ratio))
+    key = str(min(interval.ratio for interval in intervals)) if intervals else ""
+    return _cell(label, words.figure(intervals), key=key)
+
+
+def _why(report: FusionReport, outcome: words.Outcome) -> Iterator[Element]:
+    """Every reason in a row, with its places where there are several."""
+    causes = words.causes(report, outcome.fusions)
+    for cause in causes:
+        count = f"{cause.sites:,} place{'s' if cause.sites != 1 else ''}: " if len(causes) > 1 else ""
+        yield el("p", {}, count + cause.reason)
 
 
 def _status(status: Status) -> Element:

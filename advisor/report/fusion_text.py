@@ -23,13 +23,15 @@ if TYPE_CHECKING:
 
     from advisor.fuse.predictions import Predictions
     from advisor.fuse.result import FusionReport
-    from advisor.measure.statistics import Interval
 
 __all__ = ["render_fusion"]
 
 SHOWN_REASONS = 3
 NARROW = 64
 """In fewer columns a table has only what matters most."""
+WIDE = 96
+"""From so many on it has everything."""
+LISTED_REASONS = 10
 STYLES = {Status.KEPT: "green", Status.NOT_FASTER: "yellow", Status.WRONG: "red"}
 
 
@@ -37,13 +39,13 @@ def render_fusion(report: FusionReport, width: int = 80) -> RenderableType:
     """What `advisor fuse` prints on so many columns."""
     parts: list[RenderableType] = [_summary(report)]
     if report.fusions:
-        parts.append(_fusions(report, narrow=width < NARROW))
+        parts.append(_fusions(report, width))
     if report.batches:
         parts += [_batches(report, narrow=width < NARROW), Text(words.batch_end(report))]
         parts += [Text(f"- {line}") for line in words.unmeasured(report)]
     if report.trace is not None:
         parts += [Text(line) for line in _predictions(report, report.trace)]
-    parts += [Text(f"- {reason}") for reason in words.reasons(report)]
+    parts += [Text(f"- {line}") for line in _reasons(report)]
     parts += [Text(f"note: {plain(note)}", style="yellow") for note in report.notes]
     parts.append(_files(report))
     return Group(*parts)
@@ -55,8 +57,9 @@ def _summary(report: FusionReport) -> Panel:
         text.append("ONNX Runtime's own optimisation changes what this model computes", style="bold red")
         text.append(f", before any fusion: {plain(report.runtime.reason)}.\n")
     text.append(words.headline(report), style="bold")
-    text.append("\n" + words.latency(report))
-    text.append("\n" + words.proof(report))
+    for line in (words.main_reason(report), words.latency(report), words.proof(report)):
+        if line is not None:
+            text.append("\n" + line)
     if report.changed:
         places = sum(fusion.sites for fusion in report.kept)
         text.append(
@@ -78,31 +81,35 @@ def _table(title: str) -> Table:
     )
 
 
-def _fusions(report: FusionReport, *, narrow: bool) -> Table:
+def _fusions(report: FusionReport, width: int) -> Table:
     table = _table("Fusions")
     table.add_column("fusion", overflow="fold")
     table.add_column("places", justify="right", no_wrap=True)
-    if not narrow:
+    if width >= NARROW:
         table.add_column("ratio alone", justify="right", no_wrap=True)
+        table.add_column("on a part", justify="right", no_wrap=True)
+    if width >= WIDE:
         table.add_column("error", justify="right", no_wrap=True)
     table.add_column("outcome", no_wrap=True)
     for outcome in words.outcomes(report.fusions):
-        fusion = outcome.first
-        figures = [
-            "-" if fusion.ratio is None else f"{fusion.ratio.ratio:.3f} ± {_wider_half(fusion.ratio):.3f}",
-            "-" if fusion.max_abs_error is None else f"{fusion.max_abs_error:.0e}",
-        ]
+        error = outcome.max_abs_error
         table.add_row(
-            Text(plain(fusion.rule)),
-            f"{outcome.sites:,}",
-            *([] if narrow else figures),
-            Text(words.OUTCOMES[fusion.status], style=STYLES.get(fusion.status, "")),
+            Text(plain(outcome.rule)),
+            f"{outcome.sites:,}" if outcome.sites else "-",
+            *((words.figure(outcome.ratios), words.figure(outcome.parts)) if width >= NARROW else ()),
+            *(("-" if error is None else f"{error:.0e}",) if width >= WIDE else ()),
+            Text(words.OUTCOMES[outcome.status], style=STYLES.get(outcome.status, "")),
         )
     return table
 
 
-def _wider_half(interval: Interval) -> float:
-    return max(interval.high - interval.ratio, interval.ratio - interval.low)
+def _reasons(report: FusionReport) -> Iterator[str]:
+    """Why what was found is not in the output: the reasons for most, of those that must not be made only a few."""
+    lines = list(words.reasons(report))
+    yield from lines[:LISTED_REASONS]
+    if len(lines) > LISTED_REASONS:
+        rest = len(lines) - LISTED_REASONS
+        yield f"{rest} more reason{'s' if rest != 1 else ''}: --html or --json tells all"
 
 
 def _batches(report: FusionReport, *, narrow: bool) -> Table:

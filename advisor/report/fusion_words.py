@@ -11,7 +11,7 @@ from advisor.measure.statistics import Verdict
 from advisor.words import duration, percent, plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from advisor.fuse.batches import BatchLatency
     from advisor.fuse.result import Fusion, FusionReport
@@ -19,13 +19,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "OUTCOMES",
+    "Cause",
     "Outcome",
     "batch_end",
     "batch_verdict",
+    "causes",
     "conditions",
+    "figure",
     "gaps",
     "headline",
     "latency",
+    "main_reason",
     "measured",
     "outcomes",
     "places",
@@ -34,7 +38,6 @@ __all__ = [
     "snippet",
     "span",
     "unmeasured",
-    "why",
 ]
 
 OUTCOMES = {
@@ -51,7 +54,7 @@ _NAMES = re.compile(r"(?:\w+ )?'[^']*'|\d[\d.e+-]*")
 
 @dataclass(frozen=True)
 class Outcome:
-    """Fusions of one rule that ended alike, for one reason but for the names and numbers in it.
+    """Fusions of one rule that ended alike: what a reader sees as one.
 
     Attributes:
         fusions: The fusions, in the order of the report.
@@ -60,9 +63,14 @@ class Outcome:
     fusions: tuple[Fusion, ...]
 
     @property
-    def first(self) -> Fusion:
-        """One to show."""
-        return self.fusions[0]
+    def rule(self) -> str:
+        """The rule's id."""
+        return self.fusions[0].rule
+
+    @property
+    def status(self) -> Status:
+        """How they ended."""
+        return self.fusions[0].status
 
     @property
     def sites(self) -> int:
@@ -70,23 +78,97 @@ class Outcome:
         return sum(fusion.sites for fusion in self.fusions)
 
     @property
-    def reason(self) -> str:
-        """Why, with an example where there are several."""
-        return self.first.reason + (" (for example)" if len(self.fusions) > 1 else "")
+    def ratios(self) -> tuple[Interval, ...]:
+        """Latencies of the whole model with one of them alone ÷ the original's, where that was raced."""
+        return tuple(fusion.ratio for fusion in self.fusions if fusion.ratio is not None)
+
+    @property
+    def parts(self) -> tuple[Interval, ...]:
+        """The same of the parts of the model that they were tried on."""
+        return tuple(fusion.screened for fusion in self.fusions if fusion.screened is not None)
+
+    @property
+    def max_abs_error(self) -> float | None:
+        """The largest error of any; None where none was compared."""
+        return max((fusion.max_abs_error for fusion in self.fusions if fusion.max_abs_error is not None), default=None)
+
+
+@dataclass(frozen=True)
+class Cause:
+    """A reason that holds for several fusions, but for the names and numbers in it.
+
+    Attributes:
+        status: How they ended.
+        reason: Why; an example where the reasons are not the same to the letter.
+        fusions: The fusions.
+    """
+
+    status: Status
+    reason: str
+    fusions: tuple[Fusion, ...]
+
+    @property
+    def sites(self) -> int:
+        """Places of all."""
+        return sum(fusion.sites for fusion in self.fusions)
+
+    @property
+    def subjects(self) -> str:
+        """The rules, each with how many places it has, or where its only one is."""
+        by_rule: dict[str, list[Fusion]] = {}
+        for fusion in self.fusions:
+            by_rule.setdefault(fusion.rule, []).append(fusion)
+        return ", ".join(_subject(rule, fusions) for rule, fusions in by_rule.items())
 
 
 def outcomes(fusions: Iterable[Fusion]) -> list[Outcome]:
-    """FUSIONS by status; those of one rule that must not be made, for reasons that are alike, as one."""
-    groups: dict[object, list[Fusion]] = {}
-    for number, fusion in enumerate(fusions):
-        is_refused = fusion.status in {Status.ILLEGAL, Status.UNSUPPORTED} and fusion.predicted is None
-        key = (fusion.rule, fusion.status, _NAMES.sub("…", fusion.reason)) if is_refused else number
-        groups.setdefault(key, []).append(fusion)
+    """FUSIONS by status and rule."""
+    groups: dict[tuple[Status, str], list[Fusion]] = {}
+    for fusion in fusions:
+        groups.setdefault((fusion.status, fusion.rule), []).append(fusion)
     order = list(Status)
-    return sorted(
-        (Outcome(tuple(group)) for group in groups.values()),
-        key=lambda outcome: (order.index(outcome.first.status), outcome.first.rule),
-    )
+    return [Outcome(tuple(groups[key])) for key in sorted(groups, key=lambda key: (order.index(key[0]), key[1]))]
+
+
+def causes(report: FusionReport, fusions: Iterable[Fusion] | None = None) -> list[Cause]:
+    """Why FUSIONS (all unless given) are not in the output, or are only together with others; by status, most first."""
+    groups: dict[tuple[Status, str], list[tuple[Fusion, str]]] = {}
+    for fusion in report.fusions if fusions is None else fusions:
+        reason = _why(report, fusion)
+        if reason:
+            groups.setdefault((fusion.status, _NAMES.sub("…", reason)), []).append((fusion, reason))
+    found = []
+    for (status, _), pairs in groups.items():
+        texts = [reason for _, reason in pairs]
+        example = " (for example)" if len(set(texts)) > 1 else ""
+        found.append(Cause(status, texts[0] + example, tuple(fusion for fusion, _ in pairs)))
+    order = list(Status)
+    return sorted(found, key=lambda cause: (order.index(cause.status), -cause.sites))
+
+
+def figure(intervals: Sequence[Interval]) -> str:
+    """Ratios in a few characters: one with the wider half of its interval, of several the smallest and the largest."""
+    if not intervals:
+        return "-"
+    if len(intervals) == 1:
+        (one,) = intervals
+        return f"{one.ratio:.3f} ± {max(one.high - one.ratio, one.ratio - one.low):.3f}"
+    ratios = [interval.ratio for interval in intervals]
+    return f"{min(ratios):.3f} to {max(ratios):.3f}"
+
+
+def main_reason(report: FusionReport) -> str | None:
+    """Why nothing is kept, for most places; None where something is, or nothing was found."""
+    if report.changed or not report.fusions:
+        return None
+    found = causes(report)
+    total = sum(fusion.sites for fusion in report.fusions)
+    if not found or not total:
+        return None
+    most = max((cause for cause in found if cause.status is found[0].status), key=lambda cause: cause.sites)
+    if most.sites == total:
+        return f"The reason: {plain(most.reason)}."
+    return f"Most common reason ({most.sites:,} of {total:,} places): {plain(most.reason)}."
 
 
 def headline(report: FusionReport) -> str:
@@ -103,13 +185,17 @@ def headline(report: FusionReport) -> str:
             )
         return f"Faster: a run takes {percent(1 - race.ratio.ratio)} less time."
     statuses = {fusion.status for fusion in report.fusions}
+    if not any(fusion.sites for fusion in report.fusions) and race is None:
+        return "Nothing to fuse: no rule found a place in this model. The output is the original."
+    if Status.NOT_FASTER in statuses and race is None:
+        return (
+            "Nothing gained: no fusion that was tried is shown to make this model faster. The output is the original."
+        )
     if Status.NOT_FASTER in statuses:
         return "Nothing gained: fused, this model is not shown to be as fast. The output is the original."
     if Status.WRONG in statuses:
         return "Nothing kept: fusing changed what this model computes. The output is the original."
-    if statuses:
-        return "Nothing to fuse: no place that was found may be fused here. The output is the original."
-    return "Nothing to fuse: no rule found a place in this model. The output is the original."
+    return "Nothing to fuse: no place that was found may be fused here. The output is the original."
 
 
 def latency(report: FusionReport) -> str:
@@ -124,11 +210,11 @@ def latency(report: FusionReport) -> str:
     return f"The fused model was turned down: {times} ({figures})."
 
 
-def proof(report: FusionReport) -> str:
-    """What was compared, and whether a gain is claimed."""
+def proof(report: FusionReport) -> str | None:
+    """What was compared, and whether a gain is claimed; None where the output is the original."""
     verification = report.verification
     if not report.changed:
-        return "No gain is claimed."
+        return None
     sets = f"{verification.inputs} set{'s' if verification.inputs != 1 else ''} of inputs"
     error = "no difference at all"
     if verification.max_abs_error:
@@ -231,20 +317,24 @@ def measured(report: FusionReport, fusion: Fusion) -> str:
     return f"{what} {duration(abs(saved) * report.baseline_ns)} ({low} to {high})"
 
 
-def why(report: FusionReport, outcome: Outcome) -> str:
+def _why(report: FusionReport, fusion: Fusion) -> str:
     """The reason of what is not in the output; of what is kept, whether that was decided together with others."""
-    fusion = outcome.first
-    if fusion.status is not Status.KEPT:
-        return outcome.reason
+    if fusion.status is not Status.KEPT or fusion.reason:
+        return fusion.reason
     others = len(report.kept) > 1
     undecided = all(each is None or each.high >= 1 for each in (fusion.ratio, fusion.screened))
-    return fusion.reason or ("shown to pay only together with the others" if others and undecided else "")
+    return "shown to pay only together with the others" if others and undecided else ""
+
+
+def _subject(rule: str, fusions: Sequence[Fusion]) -> str:
+    sites = sum(fusion.sites for fusion in fusions)
+    if not sites:
+        return plain(rule)  # it takes the whole model
+    where = next((name for fusion in fusions for name in fusion.nodes), "") if sites == 1 else ""
+    return f"{plain(rule)} ({plain(where) or f'{sites:,} place' + ('s' if sites != 1 else '')})"
 
 
 def reasons(report: FusionReport) -> Iterator[str]:
-    """Why what was found is not in the output, or is only together with others."""
-    for outcome in outcomes(report.fusions):
-        reason = why(report, outcome)
-        if reason:
-            fusion = outcome.first
-            yield f"{plain(fusion.rule)}, {places(fusion, outcome.sites)}: {OUTCOMES[fusion.status]}: {plain(reason)}"
+    """Every cause with what it holds for."""
+    for cause in causes(report):
+        yield f"{OUTCOMES[cause.status]}, {plain(cause.reason)}: {cause.subjects}"

@@ -17,7 +17,7 @@ from advisor.fuse.result import Fusion, ModelFile, Status
 from advisor.measure.statistics import Interval
 from advisor.report.fusion_html import page as written
 from advisor.report.fusion_text import render_fusion
-from advisor.report.fusion_words import headline, outcomes, snippet
+from advisor.report.fusion_words import headline, main_reason, outcomes, snippet
 from tests.report.fusion_reports import race, report
 
 if TYPE_CHECKING:
@@ -90,19 +90,89 @@ def test_nothing_is_lost_on_a_narrow_terminal(columns: int) -> None:
     assert "batch 16: the model does not take x" in " ".join(shown.split())
 
 
-def test_equal_reasons_are_one_line_with_a_count_and_an_example() -> None:
-    shown = [line for line in text(200).splitlines() if line.startswith("- gelu")]
-    assert shown == [
-        "- gelu, 9 places: illegal: the intermediate value '0' is also used by Mul '0' (for example)",
-        "- gelu, 3 places: unsupported: no kernel for x",
-    ]
+def lines(columns: int, **changes: Any) -> list[str]:
+    return [line.rstrip() for line in text(columns, **changes).splitlines()]
+
+
+def test_a_rule_is_one_row_for_each_outcome_and_what_is_kept_comes_first() -> None:
+    """Ten places of GELU that ended alike for two reasons, and three that ended otherwise; the JSON has each."""
     other = Fusion("gelu", "element-wise", ("z",), 1, Status.ILLEGAL, "the axes are not constant")
-    assert len(outcomes((*report().fusions, other))) == len(outcomes(report().fusions)) + 1
+    subject = report(fusions=(other, *report().fusions))
+    found = [(each.rule, each.status, each.sites) for each in outcomes(subject.fusions)]
+    assert found == [
+        ("hard-sigmoid", Status.KEPT, 1),
+        ("hard-swish", Status.KEPT, 12),
+        ("rms-norm", Status.WRONG, 2),
+        ("gelu", Status.ILLEGAL, 10),
+        ("gelu", Status.UNSUPPORTED, 3),
+    ]
+    assert len(subject.to_dict()["fusions"]) == 14
+
+
+def test_the_gain_of_parts_is_told_beside_that_of_the_whole() -> None:
+    part = Interval(0.71, 0.70, 0.73)
+    tried = (
+        Fusion("gelu", "element-wise", ("a",), 4, Status.KEPT, ratio=Interval(0.86, 0.85, 0.87), screened=part),
+        Fusion("gelu", "element-wise", ("b",), 2, Status.KEPT, screened=Interval(0.9, 0.88, 0.93), max_abs_error=3e-7),
+        Fusion("onnxslim", "whole model", (), 0, Status.NOT_FASTER, "it changes nothing in this model"),
+    )
+    rows = {
+        line.split()[0]: " ".join(line.split())
+        for line in lines(100, fusions=tried)
+        if "faster" in line or "kept" in line
+    }
+    assert rows["gelu"] == "gelu 6 0.860 ± 0.010 0.710 to 0.900 3e-07 kept"
+    assert rows["onnxslim"] == "onnxslim - - - - not faster"
+
+
+def test_equal_reasons_are_one_line_with_their_places_and_an_example() -> None:
+    slow = [
+        Fusion(rule, "", (f"{rule} {n}",), 1, Status.NOT_FASTER, "the time was over")
+        for rule, count in (("silu", 2), ("gelu", 1))
+        for n in range(count)
+    ]
+    slow.append(Fusion("onnxslim", "", (), 0, Status.NOT_FASTER, "the time was over"))
+    shown = [line for line in lines(200, fusions=(*report().fusions, *slow)) if line.startswith("- ")][1:]
+    assert shown == [
+        "- kept, shown to pay only together with the others: hard-sigmoid (x 2)",
+        "- not faster, the time was over: silu (2 places), gelu (gelu 0), onnxslim",
+        "- wrong, output 'y' is off by 0.1: rms-norm (2 places)",
+        "- illegal, the intermediate value '0' is also used by Mul '0' (for example): gelu (9 places)",
+        "- unsupported, no kernel for x: gelu (3 places)",
+    ]
+
+
+def test_a_report_of_many_reasons_still_fits_a_screen() -> None:
+    many = tuple(
+        Fusion(rule, "", (rule,), 1, Status.ILLEGAL, f"reason {chr(97 + number)}")
+        for number in range(26)
+        for rule in ("gelu", "silu")
+    )
+    shown = lines(80, fusions=many, batches=())
+    assert len(shown) < 40
+    assert "- 16 more reasons: --html or --json tells all" in shown
+    assert "reason z" in written(report(fusions=many))
+
+
+def test_what_keeps_most_places_out_is_said_first() -> None:
+    tried = (
+        Fusion("silu", "", ("a",), 1, Status.NOT_FASTER, "the model is slower"),
+        Fusion("gelu", "", ("b",), 4, Status.NOT_FASTER, "the time was over"),
+        Fusion("rms-norm", "", ("c",), 9, Status.ILLEGAL, "the axes are not constant"),
+    )
+    kept_out = report(changed=False, measured=None, fusions=tried)
+    assert headline(kept_out).startswith("Nothing gained: no fusion that was tried")
+    assert main_reason(kept_out) == "Most common reason (4 of 14 places): the time was over."
+    assert "4 of 14 places" in " ".join(lines(80, changed=False, measured=None, fusions=tried)[:4])
+    assert main_reason(report(changed=False, fusions=tried[2:])) == "The reason: the axes are not constant."
+    assert main_reason(report()) is None
+    untouched = (Fusion("onnxslim", "", (), 0, Status.NOT_FASTER, "it changes nothing in this model"),)
+    assert headline(report(changed=False, measured=None, fusions=untouched)).startswith("Nothing to fuse: no rule")
 
 
 def test_what_is_kept_only_with_others_says_so() -> None:
-    assert "hard-sigmoid, 1 place (x 2): kept: shown to pay only together with the others" in text(200)
-    assert "hard-swish, 12 places: kept" not in text(200)
+    kept = [line for line in lines(200) if line.startswith("- kept")]
+    assert kept == ["- kept, shown to pay only together with the others: hard-sigmoid (x 2)"]
 
 
 def test_a_noisy_run_claims_the_near_end() -> None:
