@@ -13,12 +13,13 @@ if TYPE_CHECKING:
 
     from advisor.fuse.batches import BatchLatency
     from advisor.fuse.gaps import Gaps
+    from advisor.fuse.kernels.traffic import Traffic
     from advisor.fuse.predictions import Predicted, Predictions
     from advisor.fuse.verify import Verification
     from advisor.measure.latency import PairedLatency
     from advisor.measure.statistics import Interval
 
-__all__ = ["Fusion", "FusionReport", "ModelFile", "Settings", "Status"]
+__all__ = ["Fusion", "FusionReport", "GeneratedKernels", "ModelFile", "Settings", "Status"]
 
 SCHEMA = "advisor.fusion/1"
 NO_INTERVAL = {"ratio": None, "low": None, "high": None}
@@ -121,6 +122,32 @@ class Fusion:
 
 
 @dataclass(frozen=True)
+class GeneratedKernels:
+    """The generated kernels of a fused model, together.
+
+    Attributes:
+        kernels: How many nodes are generated kernels.
+        traffic: What they save in a run: tensors read and written for each element, bytes, launches.
+        library_bytes: Size of the library that holds them, for every level of CPUs.
+        compile_s: How long it took to compile, s.
+    """
+
+    kernels: int
+    traffic: Traffic
+    library_bytes: int
+    compile_s: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """The key `generated` of advisor.fusion/1."""
+        return {
+            "kernels": self.kernels,
+            **self.traffic.to_dict(),
+            "library_bytes": self.library_bytes,
+            "compile_s": self.compile_s,
+        }
+
+
+@dataclass(frozen=True)
 class FusionReport:
     """The result of `fuse`.
 
@@ -141,6 +168,7 @@ class FusionReport:
         trace: What a trace says about the model; None where none was given.
         batches: Original against fused model by size of the batch; empty where no sizes were asked for.
         gaps: How much of a run lies between nodes or kernels; None where it was not recorded.
+        generated: The generated kernels in the output; None where there are none.
     """
 
     model: ModelFile
@@ -158,6 +186,7 @@ class FusionReport:
     trace: Predictions | None = None
     batches: tuple[BatchLatency, ...] = ()
     gaps: Gaps | None = None
+    generated: GeneratedKernels | None = None
 
     @property
     def gain_ends_at(self) -> int | None:
@@ -207,6 +236,7 @@ class FusionReport:
             "runtime": self.runtime.to_dict(),
             "fusions": [fusion.to_dict() for fusion in self.fusions],
             "trace": None if self.trace is None else self.trace.to_dict(),
+            "generated": None if self.generated is None else self.generated.to_dict(),
             "batches": [each.to_dict() for each in self.batches],
             "gain_ends_at": self.gain_ends_at,
             "gaps": None if self.gaps is None else self.gaps.to_dict(),

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from advisor.fuse.kernels.traffic import Traffic
     from advisor.fuse.pattern import Match, Pattern
     from advisor.fuse.rule import Family, Rule
 
@@ -45,6 +46,7 @@ class Site:
         status: `applied`; `illegal`, the fusion would not compute the same; `unsupported`, it could not run.
         reason: Why it was not applied, for people to read; empty otherwise.
         group: Shapes of what it reads; sites of one rule that have the same are worth the same.
+        traffic: What a generated kernel saves there; None for other fusions.
     """
 
     rule: str
@@ -54,6 +56,7 @@ class Site:
     status: Status
     reason: str
     group: str = ""
+    traffic: Traffic | None = None
 
 
 def rewrite(

@@ -14,9 +14,11 @@ from advisor.fuse.batches import BATCH_SHARE, BatchLatency, measure_batches
 from advisor.fuse.bench import Bench
 from advisor.fuse.candidates import CANDIDATES
 from advisor.fuse.gaps import Gaps, measure_gaps
+from advisor.fuse.kernels.generated import compiled_in
+from advisor.fuse.kernels.traffic import total
 from advisor.fuse.model import count_nodes, load, opset, save
 from advisor.fuse.predictions import predict
-from advisor.fuse.result import FusionReport, ModelFile, Settings
+from advisor.fuse.result import FusionReport, GeneratedKernels, ModelFile, Settings
 from advisor.fuse.screening import Screening
 from advisor.fuse.selection import Selection, select
 from advisor.fuse.session import write_library
@@ -179,6 +181,20 @@ def fuse(
         trace=predictions,
         batches=batches,
         gaps=gaps,
+        generated=None if applied is None else _generated(applied),
+    )
+
+
+def _generated(applied: Applied) -> GeneratedKernels | None:
+    """What the generated kernels of a fused model save together."""
+    saved = [site.traffic for site in applied.sites if site.status == "applied" and site.traffic is not None]
+    if not saved:
+        return None
+    return GeneratedKernels(
+        kernels=len(saved),
+        traffic=total(saved),
+        library_bytes=sum(library.stat().st_size for library in applied.libraries),
+        compile_s=sum(map(compiled_in, applied.libraries)),
     )
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import tempfile
+import time
 from collections import Counter
+from dataclasses import replace
 from functools import cache, cached_property
 from importlib import import_module
 from pathlib import Path
@@ -14,7 +16,9 @@ import onnx_ir as ir
 
 from advisor.errors import BadInput
 from advisor.fuse.kernels.expression import DOMAIN
+from advisor.fuse.kernels.flow import Flow
 from advisor.fuse.kernels.groups import find_groups
+from advisor.fuse.kernels.traffic import traffic
 from advisor.fuse.legality import dims_text
 from advisor.fuse.rewrite import Site, label
 from advisor.fuse.scope import Facts, Scope
@@ -27,7 +31,7 @@ if TYPE_CHECKING:
     from advisor.fuse.kernels.groups import Group
     from advisor.fuse.rule import Family
 
-__all__ = ["GENERATED", "Generated", "groups_of"]
+__all__ = ["GENERATED", "Generated", "compiled_in", "groups_of"]
 
 CPU = "CPUExecutionProvider"
 CUDA = "CUDAExecutionProvider"
@@ -59,8 +63,12 @@ class Generated:
         for graph in list(model.graphs()):
             scope = Scope(graph, model, provider, facts)
             written: dict[ir.Value, ir.Value] = {}
-            for group, site in _offered(scope, names, accept):
-                sites.append(site)
+            offered = _offered(scope, names, accept)
+            if not offered:
+                continue
+            flow = Flow(graph)
+            sites += [replace(site, traffic=traffic(group, scope, flow)) for group, site in offered]
+            for group, _ in offered:
                 expressions[group.expression.name] = group.expression
                 _replace(group, scope, names, written)
             if written:
@@ -208,6 +216,7 @@ def _library(expressions: frozenset[Expression], on_gpu: bool) -> Path:
     from advisor.fuse.kernels.library import NotCompiled, build_library, ptx_kernels
 
     ordered = _ordered(expressions)
+    start = time.perf_counter()
     try:
         data = build_library(ordered, ptx=ptx_kernels(ordered) if on_gpu else None)
     except (NotCompiled, BadInput) as error:
@@ -215,7 +224,16 @@ def _library(expressions: frozenset[Expression], on_gpu: bool) -> Path:
     path = _FOLDER.path / f"{hashlib.sha256(data).hexdigest()[:16]}.so"
     if not path.exists():
         path.write_bytes(data)
+    _COMPILED_S[path] = time.perf_counter() - start
     return path
+
+
+_COMPILED_S: dict[Path, float] = {}
+
+
+def compiled_in(library: Path) -> float:
+    """How long it took to make a library of this process, s."""
+    return _COMPILED_S[library]
 
 
 def _ordered(expressions: Iterable[Expression]) -> list[Expression]:

@@ -11,11 +11,13 @@ from advisor.fuse.kernels.flow import Flow
 from advisor.fuse.kernels.groups import express
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from advisor.fuse.kernels.expression import Expression
     from advisor.fuse.kernels.groups import Group
     from advisor.fuse.scope import Scope
 
-__all__ = ["Traffic", "traffic"]
+__all__ = ["Traffic", "total", "traffic"]
 
 
 @dataclass(frozen=True)
@@ -45,9 +47,23 @@ class Traffic:
         return asdict(self)
 
 
-def traffic(group: Group, scope: Scope) -> Traffic:
-    """What GROUP saves in the graph of SCOPE."""
-    flow = Flow(scope.graph)
+def total(parts: Iterable[Traffic]) -> Traffic:
+    """What several groups save together."""
+    listed = list(parts)
+    sizes = [part.bytes_saved for part in listed]
+    return Traffic(
+        loads_before=sum(part.loads_before for part in listed),
+        stores_before=sum(part.stores_before for part in listed),
+        loads_after=sum(part.loads_after for part in listed),
+        stores_after=sum(part.stores_after for part in listed),
+        kernels_saved=sum(part.kernels_saved for part in listed),
+        bytes_saved=None if None in sizes else sum(size for size in sizes if size is not None),
+    )
+
+
+def traffic(group: Group, scope: Scope, flow: Flow | None = None) -> Traffic:
+    """What GROUP saves in the graph of SCOPE, whose FLOW may be given where it is known."""
+    flow = flow or Flow(scope.graph)
     alone = [express([node], scope, flow).expression for node in group.nodes]
     inner = [value for node in group.nodes for value in node.outputs if value.uses() and value not in group.outputs]
     sizes: list[int | None] = []
