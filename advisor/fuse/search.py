@@ -21,7 +21,7 @@ from advisor.fuse.predictions import predict
 from advisor.fuse.result import FusionReport, GeneratedKernels, ModelFile, Settings
 from advisor.fuse.screening import Screening
 from advisor.fuse.selection import Selection, select
-from advisor.fuse.session import write_library
+from advisor.fuse.session import libraries_of, write_library
 from advisor.fuse.verify import TOLERANCES, Verification
 from advisor.measure.inputs import generate_inputs, read_inputs
 from advisor.measure.machine import driver
@@ -101,6 +101,8 @@ def fuse(
 
     say("loading the model")
     original = load(path)
+    if libraries_of(original, path):
+        raise BadInput(f"{path} holds generated kernels already: fuse the model that it was made from")
     sets = (
         generate_inputs(original, dims=dims, batch=batch, seed=seed) if given is None else read_inputs(given, original)
     )

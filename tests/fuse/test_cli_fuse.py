@@ -15,6 +15,7 @@ import pytest
 
 from advisor.cli import main
 from tests.conftest import REPOSITORY
+from tests.fuse.fused_models import with_kernels
 from tests.fuse.graphs import proto, weights
 
 if TYPE_CHECKING:
@@ -152,6 +153,14 @@ def test_what_is_wrong_is_one_line_and_an_exit_code(
     assert words in result.stderr
     assert sorted(tmp_path.iterdir()) == before
     assert model.read_bytes() == content
+
+
+def test_a_model_with_generated_kernels_is_not_fused_again(fuse: Fuse, tmp_path: Path) -> None:
+    original = tmp_path / "chain.onnx"
+    onnx.save(proto("(float[8, 768] x) => (float[8, 768] y) { a = Exp(x) b = Tanh(a) y = Mul(b, x) }"), original)
+    result = fuse(with_kernels(original, tmp_path / "fused.onnx"), *QUICK)
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    assert "holds generated kernels already: fuse the model that it was made from" in result.stderr
 
 
 def test_a_provider_that_does_not_load_is_said_aloud(fuse: Fuse, model: Path) -> None:
