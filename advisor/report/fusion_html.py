@@ -121,9 +121,8 @@ def _latency(report: FusionReport) -> Element:
                 " itself: what lies within its interval is noise.",
             )
         )
-    gaps = words.gaps(report)
-    if gaps is not None:
-        parts.append(el("p", {"class": "note"}, gaps))
+    lines = (words.kernels(report), words.gaps(report))
+    parts += [el("p", {"class": "note"}, line) for line in lines if line is not None]
     return _section("latency", "Before and after", *parts)
 
 

@@ -66,9 +66,9 @@ def _summary(report: FusionReport) -> Panel:
             f"\nFused in {places:,} place{'s' if places != 1 else ''}: {report.model.nodes:,} nodes became"
             f" {report.fused.nodes:,}."
         )
-    gaps = words.gaps(report)
-    if gaps is not None:
-        text.append("\n" + gaps)
+    for line in (words.kernels(report), words.gaps(report)):
+        if line is not None:
+            text.append("\n" + line)
     text.append("\n" + words.conditions(report))
     colour = {Verdict.FASTER: "green", Verdict.SLOWER: "red", Verdict.UNCHANGED: "yellow"}[report.verdict]
     title = Text(plain(report.model.path.name) if report.model.path else "")
@@ -154,4 +154,6 @@ def _files(report: FusionReport) -> Text:
     if report.fused.path is None:
         return Text("Nothing was written: -o FILE writes the result.")
     what = "the fused model" if report.changed else "the original, unchanged"
-    return Text(f"Written: {plain(str(report.fused.path))} ({what})")
+    library = report.fused.library
+    beside = f" and {plain(library.name)} beside it (its kernels; advisor.session opens both)" if library else ""
+    return Text(f"Written: {plain(str(report.fused.path))} ({what}){beside}")

@@ -28,6 +28,7 @@ __all__ = [
     "figure",
     "gaps",
     "headline",
+    "kernels",
     "latency",
     "main_reason",
     "measured",
@@ -241,6 +242,20 @@ def gaps(report: FusionReport) -> str | None:
     times = " → ".join(duration(side.gap_ns) for side in sides)
     counts = " → ".join(f"{side.works:,}" for side in sides)
     return f"{what}: gap ratio {ratios} ({times} a run; {counts} {works}, the profiler's own time included)."
+
+
+def kernels(report: FusionReport) -> str | None:
+    """What the generated kernels save; None where the output has none."""
+    made = report.generated
+    if made is None:
+        return None
+    saved, count = made.traffic, made.kernels
+    loads, stores = (f"{saved.loads_before} → {saved.loads_after}", f"{saved.stores_before} → {saved.stores_after}")
+    return (
+        f"{count:,} generated kernel{'s' if count != 1 else ''} in place of {count + saved.kernels_saved:,} nodes:"
+        f" {loads} tensors read, {stores} written; compiled in {made.compile_s:.1f} s,"
+        f" {made.library_bytes / 1024:,.0f} KiB."
+    )
 
 
 def batch_end(report: FusionReport) -> str:

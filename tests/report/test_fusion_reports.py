@@ -6,6 +6,7 @@ import json
 from html.parser import HTMLParser
 from importlib.resources import files
 from io import StringIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import jsonschema
@@ -13,7 +14,8 @@ import pytest
 from rich.console import Console
 
 from advisor.fuse.batches import BatchLatency
-from advisor.fuse.result import Fusion, ModelFile, Status
+from advisor.fuse.kernels.traffic import Traffic
+from advisor.fuse.result import Fusion, GeneratedKernels, ModelFile, Status
 from advisor.measure.statistics import Interval
 from advisor.report.fusion_html import page as written
 from advisor.report.fusion_text import render_fusion
@@ -21,8 +23,6 @@ from advisor.report.fusion_words import headline, main_reason, outcomes, snippet
 from tests.report.fusion_reports import race, report
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tests.report.chromium import Page
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\x1b[31m\u202e"
@@ -173,6 +173,17 @@ def test_what_keeps_most_places_out_is_said_first() -> None:
 def test_what_is_kept_only_with_others_says_so() -> None:
     kept = [line for line in lines(200) if line.startswith("- kept")]
     assert kept == ["- kept, shown to pay only together with the others: hard-sigmoid (x 2)"]
+
+
+def test_generated_kernels_and_their_library_are_told() -> None:
+    made = GeneratedKernels(3, Traffic(20, 9, 7, 3, 6, None), library_bytes=204_800, compile_s=1.26)
+    fused = ModelFile(Path("fused.onnx"), 131, 17, Path("fused.0123.so"))
+    said = "3 generated kernels in place of 9 nodes: 20 → 7 tensors read, 9 → 3 written; compiled in 1.3 s, 200 KiB."
+    shown = " ".join(text(80, generated=made, fused=fused).replace("│", "").split())
+    assert said in shown
+    assert "Written: fused.onnx (the fused model) and fused.0123.so beside it" in shown
+    assert said in written(report(generated=made))
+    assert "generated kernel" not in text(80)
 
 
 def test_a_noisy_run_claims_the_near_end() -> None:
