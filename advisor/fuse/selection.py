@@ -334,8 +334,9 @@ class _Search:
             trial.verification = self._bench.verify(trial.result, final=False)
             if not trial.verification.passed:
                 continue
-            self._steps_left = len(batches) - number + 1
-            self._race(trial, seconds=self._left() / (self._steps_left + 1), resolution=STEP_RESOLUTION)
+            # Half of the time that is left goes to all of these together: what was not tried yet may gain more.
+            seconds = self._left() / (2 * (len(batches) - number + 1))
+            self._race(trial, seconds=seconds, resolution=STEP_RESOLUTION)
             assert trial.latency is not None
             if _change(trial.latency, best.latency) is Verdict.FASTER:
                 self._history.append(trial)
