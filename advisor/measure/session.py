@@ -214,7 +214,7 @@ def runner(session: ort.InferenceSession, feed: Feed) -> Callable[[], object]:
 
 
 def _ort_value(array: NDArray[Any], device: str) -> ort.OrtValue:
-    array = np.ascontiguousarray(array)
+    array = np.asarray(array, order="C")  # np.ascontiguousarray makes a number an array of one
     if not _is_extended(array.dtype):
         return ort.OrtValue.ortvalue_from_numpy(array, device)
     bits = array.view(np.dtype(f"u{array.dtype.itemsize}"))

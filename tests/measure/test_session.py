@@ -125,3 +125,17 @@ def test_a_runner_runs_tensors_and_everything_else() -> None:
     feed: dict[str, Any] = {"x": X}
     runner(session, feed)()
     assert [array.tolist() for array in run(session, feed)["y"]] == [X.tolist(), X.tolist()]
+
+
+def test_a_runner_gives_a_number_as_a_number() -> None:
+    nodes = [helper.make_node("Unsqueeze", ["x", "axes"], ["y"])]
+    axes = helper.make_tensor("axes", TensorProto.INT64, [1], [0])
+    values = [helper.make_tensor_value_info(name, FLOAT, shape) for name, shape in (("x", []), ("y", None))]
+    graph = helper.make_graph(nodes, "g", values[:1], values[1:], [axes])
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    session = open_session(proto.SerializeToString(), level=Level.OFF, provider=CPU)
+    feed = {"x": np.array(2.0, np.float32)}
+    assert run(session, feed)["y"].shape == (1,)
+    binding = runner(session, feed).args[0]  # type: ignore[attr-defined]
+    session.run_with_iobinding(binding)
+    assert binding.copy_outputs_to_cpu()[0].shape == (1,)
