@@ -299,7 +299,7 @@ def snippet(report: FusionReport) -> str | None:
     feed = ", ".join(f"{name!r}: …" for name in report.settings.shapes)
     path, lines = str(report.fused.path), []
     if report.fused.library is not None:
-        lines = ["import advisor", f"session = advisor.session({path!r})  # with its library of kernels"]
+        lines = ["import advisor", f"session = advisor.session({path!r}, providers=[{report.provider!r}])"]
     else:
         lines = [
             "import onnxruntime",
