@@ -1,6 +1,6 @@
 """Transcendental functions as straight-line IR: selects instead of branches, so that LLVM vectorises the loop around.
 
-Within 2 units in the last place for `float` (tanh 2.3, sigmoid 2.8) and a few for `double`; for powers of
+Within 2 units in the last place for `float` (sigmoid 2.4) and a few for `double`; for powers of
 `double` see `pow_`. NaN, infinities and signed zeros as IEEE 754 has them, also denormals. Only operations that every
 target has: the same text serves CPUs and GPUs.
 
@@ -66,18 +66,34 @@ _EXPONENTIAL = {
                4.1666666666666505e-02, 1.6666666666666677e-01, 5.0e-01),
     ),
 }
-_ERF = {
-    "float": (-9.255886652681511e-06, 1.1763817019527778e-04, -6.328127111855344e-04, 1.667012576945126e-03,
-              -1.6038463218137622e-04, -1.9153067842125893e-02, 1.0277783125638962e-01, 6.366193890571594e-01,
-              0.12837916709551256),
-    "double": (1.1793477401561796e-14, -4.75227185194663e-13, 8.71631869239805e-12, -9.542904947654068e-11,
-               6.806828865658015e-10, -3.1507959541169018e-09, 7.772531807310802e-09, 8.403740180364003e-09,
-               -1.7417585069336854e-07, 8.53876358422798e-07, -2.430044068935722e-06, 3.5649792246952275e-06,
-               2.7955912542561476e-06, -2.9323343395874867e-05, 6.428990344445439e-05, 2.5955251697358032e-05,
-               -5.901468266840747e-04, 1.6962105328290102e-03, -2.0919523069004803e-04, -1.9128446963036165e-02,
-               1.0277260330005931e-01, 6.366197723676116e-01, 0.12837916709551256),
-}
-"""-ln(1 - erf x) / x - 1 for 0 <= x <= 4, or 6: fitted here."""
+_ERF_DOUBLE = (
+    1.1793477401561796e-14, -4.75227185194663e-13, 8.71631869239805e-12, -9.542904947654068e-11, 6.806828865658015e-10,
+    -3.1507959541169018e-09, 7.772531807310802e-09, 8.403740180364003e-09, -1.7417585069336854e-07,
+    8.53876358422798e-07, -2.430044068935722e-06, 3.5649792246952275e-06, 2.7955912542561476e-06,
+    -2.9323343395874867e-05, 6.428990344445439e-05, 2.5955251697358032e-05, -5.901468266840747e-04,
+    1.6962105328290102e-03, -2.0919523069004803e-04, -1.9128446963036165e-02, 1.0277260330005931e-01,
+    6.366197723676116e-01, 0.12837916709551256)
+"""-ln(1 - erf x) / x - 1 for 0 <= x <= 6: fitted here."""
+_ERF_NEAR = 1.0
+_ERF_END = 4.19  # where the polynomial is least: its fourth power is lost beside 1, so that the result is 1
+_ERF_NEAR_0 = (-5.631939275190234e-04, 4.9176509492099285e-03, -2.6711352169513702e-02, 1.1280178278684616e-01,
+               -3.7612324953079224e-01, 1.2837912142276764e-01)
+"""erf(x) / x - 1 by x^2, for |x| <= 1: fitted here."""
+_ERF_ROOT = (-1.5709208673797548e-04, 2.927927765995264e-03, -2.0459918305277824e-02, 6.066950410604477e-02,
+             -4.053031653165817e-02, -7.408573478460312e-02, -3.025718927383423e-01, 1.0039770603179932)
+"""(1 - erf x)^(1/4) for 1 <= x <= 3.92: fitted here."""
+_TANH_NEAR = 0.7
+_TANH_NEAR_0 = (-5.140467546880245e-03, 2.0094336941838264e-02, -5.3559962660074234e-02, 1.332913190126419e-01,
+                -3.333319127559662e-01)
+"""(tanh(x) / x - 1) / x^2 by x^2, for |x| <= 0.7: fitted here."""
+_SHORT_EXP = (8.31228494644165e-03, 4.1894540190696716e-02, 1.6667130589485168e-01, 4.999920129776001e-01, 1.0, 1.0)
+_HALF_EXP = (1.382077345624566e-03, 8.369249291718006e-03, 4.1668280959129333e-02, 1.6666516661643982e-01,
+             4.999999403953552e-01, 1.0, 1.0)
+"""e^x for |x| <= ln 2 / 2, to 2^-23 and to 2^-28: fitted here."""
+_NEGATED_EXP = tuple(c * (-1) ** n for n, c in zip(reversed(range(7)), _HALF_EXP, strict=True))
+"""e^-x."""
+_TANH_EXP = tuple(c * 2**n for n, c in zip(reversed(range(6)), _SHORT_EXP, strict=True))
+"""e^2x."""
 _LOG_FLOAT = (7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
               2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1)  # Cephes, logf.c
 _LOG_DOUBLE = (1.479819860511658591e-01, 1.531383769920937332e-01, 1.818357216161805012e-01, 2.222219843214978396e-01,
@@ -109,9 +125,13 @@ def _reduce(b: Builder, x: Value, c: _Exponential, step: int) -> tuple[Value, Va
     """The small rest x - n (step ln 2), and 2^n; x must not be beyond the range of `exp`."""
     shifted = b.fma(x, 1 / (step * _ln(2)), c.magic + c.bias)
     n = b.exact("fsub", shifted, c.magic + c.bias)
-    scale = b.number(b.bit("shl", b.bits(shifted), c.mantissa))
     r = b.fma(n, -step * c.ln2_high, x)
-    return b.fma(n, -step * c.ln2_low, r), scale
+    return b.fma(n, -step * c.ln2_low, r), _power_of_two(b, shifted, c)
+
+
+def _power_of_two(b: Builder, shifted: Value, c: _Exponential) -> Value:
+    """2^n from n + magic + bias."""
+    return b.number(b.bit("shl", b.bits(shifted), c.mantissa))
 
 
 def _expm1(b: Builder, x: Value) -> Value:
@@ -124,21 +144,50 @@ def _expm1(b: Builder, x: Value) -> Value:
 
 
 def tanh(b: Builder, x: Value) -> Value:
-    """Hyperbolic tangent, m / (m + 2) with m = e^(2|x|) - 1, which weakens the errors of m."""
-    m = _expm1(b, b.mul(b.at_most(b.unary("fabs", x), 10.0 if x.type == "float" else 20.0), 2.0))
-    return b.copysign(b.div(m, b.add(m, 2.0)), x)
+    """Hyperbolic tangent; an odd polynomial near 0, elsewhere 1 - 2 / (e^(2|x|) + 1)."""
+    magnitude = b.unary("fabs", x)
+    if x.type == "double":
+        # m / (m + 2) with m = e^(2|x|) - 1 weakens the errors of m
+        m = _expm1(b, b.mul(b.at_most(magnitude, 20.0), 2.0))
+        return b.copysign(b.div(m, b.add(m, 2.0)), x)
+    c = _EXPONENTIAL["float"]
+    t = b.at_most(magnitude, 9.1)
+    shifted = b.fma(t, 2 / _ln(2), c.magic + c.bias)
+    n = b.exact("fsub", shifted, c.magic + c.bias)
+    rest = b.fma(n, -_ln(2) / 2, t)
+    large = b.sub(1.0, b.div(2.0, b.fma(b.polynomial(rest, _TANH_EXP), _power_of_two(b, shifted, c), 1.0)))
+    z = b.mul(x, x)
+    small = b.fma(x, b.mul(z, b.polynomial(z, _TANH_NEAR_0)), x)
+    return b.copysign(b.select(b.compare("olt", magnitude, _TANH_NEAR), small, large), x)  # tanh(-0) is -0
 
 
 def erf(b: Builder, x: Value) -> Value:
-    """Error function, 1 - e^-(t + t q(t)) with t = |x| and a polynomial q: one range, no division."""
-    t = b.at_most(b.unary("fabs", x), 4.0 if x.type == "float" else 6.0)
-    m = _expm1(b, b.neg(b.fma(t, b.polynomial(t, _ERF[x.type]), t)))
-    return b.copysign(m, x)
+    """Error function; an odd polynomial near 0, elsewhere 1 - p(|x|)^4 with p fitted to the fourth root of erfc."""
+    magnitude = b.unary("fabs", x)
+    if x.type == "double":
+        # 1 - e^-(t + t q(t)): one range
+        t = b.at_most(magnitude, 6.0)
+        m = _expm1(b, b.neg(b.fma(t, b.polynomial(t, _ERF_DOUBLE), t)))
+        return b.copysign(m, x)
+    root = b.polynomial(b.at_most(magnitude, _ERF_END), _ERF_ROOT)
+    square = b.mul(root, root)
+    large = b.fma(b.neg(square), square, 1.0)
+    z = b.mul(x, x)
+    small = b.fma(x, b.polynomial(z, _ERF_NEAR_0), x)
+    return b.select(b.compare("olt", magnitude, _ERF_NEAR), small, b.copysign(large, x))
 
 
 def sigmoid(b: Builder, x: Value) -> Value:
     """1 / (1 + e^-x); 0 where e^-x overflows."""
-    return b.div(1.0, b.add(exp(b, b.neg(x)), 1.0))
+    if x.type == "double":
+        return b.div(1.0, b.add(exp(b, b.neg(x)), 1.0))
+    c = _EXPONENTIAL["float"]
+    # e^-x may become 0 early, for 1 is added, and infinite a little early, at 2^128: the result is denormal there
+    x = b.at_most(b.at_least(x, -89.0), 87.0)
+    shifted = b.fma(x, -1 / _ln(2), c.magic + c.bias)
+    n = b.exact("fsub", shifted, c.magic + c.bias)
+    rest = b.fma(n, c.ln2_low, b.fma(n, c.ln2_high, x))
+    return b.div(1.0, b.fma(b.polynomial(rest, _NEGATED_EXP), _power_of_two(b, shifted, c), 1.0))
 
 
 def log(b: Builder, x: Value) -> Value:
