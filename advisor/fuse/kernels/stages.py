@@ -61,7 +61,6 @@ def plan(expression: Expression, on_rows: tuple[bool, ...]) -> Plan:
         + [expression.outputs[n].value for n in written[loop]]
         for loop in range(count)
     ]
-    free = dict.fromkeys(columns, 0)  # from which loop on the row of an output may hold another value
     loaded: list[dict[int, int]] = [{} for _ in range(count)]
     kept: list[dict[int, int]] = [{} for _ in range(count)]
     for loop in range(count - 1):
@@ -72,14 +71,23 @@ def plan(expression: Expression, on_rows: tuple[bool, ...]) -> Plan:
                 for later in range(loop + 1, count)
                 if place in _needed(expression, targets[later], on_rows, loaded[later])
             ]
-            row = _row_for(expression, place, loop, readers[-1], stage, free) if readers else None
-            if row is None:
-                continue
-            if expression.outputs[row].value != place:
-                kept[loop][place] = row
-            free[row] = readers[-1]
-            for later in readers:
-                loaded[later][place] = row
+            for row in _rows_for(expression, place, readers[-1], stage) if readers else ():
+                # what is loaded in the loops after this one once the value is: some of it only served to compute it
+                after: dict[int, dict[int, int]] = {}
+                for later in range(loop + 1, count):
+                    with_it = {**loaded[later], place: row} if later in readers else loaded[later]
+                    still = _needed(expression, targets[later], on_rows, with_it)
+                    after[later] = {known: of for known, of in with_it.items() if known in still}
+                holds_another = any(
+                    of == row and known != place for known_later in after.values() for known, of in known_later.items()
+                )
+                if holds_another or row in kept[loop].values():
+                    continue
+                for later, known_later in after.items():
+                    loaded[later] = known_later
+                if expression.outputs[row].value != place:
+                    kept[loop][place] = row
+                break
     return Plan(
         tuple(Loop(accumulated[n], written[n], kept[n], loaded[n]) for n in range(count)),
         tuple(stage),
@@ -163,12 +171,13 @@ def _costs(
     return costs
 
 
-def _row_for(
-    expression: Expression, place: int, loop: int, last: int, stage: list[int], free: dict[int, int]
-) -> int | None:
-    """The output whose row can hold a value from this loop to the last that reads it."""
+def _rows_for(expression: Expression, place: int, last: int, stage: list[int]) -> list[int]:
+    """The outputs whose rows could hold a value until the last loop that reads it; its own, if it has one, first."""
     type_ = REGISTER[expression.dtype(place)]
-    fitting = [n for n in free if MEMORY[expression.dtype(expression.outputs[n].value)] == type_]
+    fitting = [
+        n
+        for n, output in enumerate(expression.outputs)
+        if output.access is Access.COLUMNS and MEMORY[expression.dtype(output.value)] == type_
+    ]
     own = [n for n in fitting if expression.outputs[n].value == place]
-    others = [n for n in fitting if free[n] <= loop and stage[expression.outputs[n].value] >= last]
-    return next(iter(own + others), None)
+    return own + [n for n in fitting if n not in own and stage[expression.outputs[n].value] >= last]
