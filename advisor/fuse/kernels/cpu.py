@@ -13,16 +13,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from advisor.fuse.kernels import operators
-from advisor.fuse.kernels.builder import Builder, Value, literal
+from advisor.fuse.kernels.builder import Builder, Value
+from advisor.fuse.kernels.evaluation import constants, evaluate, evaluate_on_rows, on_rows_whatever_the_strides
 from advisor.fuse.kernels.expression import (
-    REDUCTIONS,
-    ROW_LENGTH,
     Access,
-    Constant,
     Expression,
     Input,
     Operation,
 )
+from advisor.fuse.kernels.identities import simplified
 from advisor.fuse.kernels.stages import Loop, plan
 
 if TYPE_CHECKING:
@@ -68,8 +67,9 @@ _METADATA = """\
 !4 = !{!"llvm.loop.vectorize.enable", i1 true}
 !5 = !{!"llvm.loop.vectorize.enable", i1 false}
 !6 = !{!"llvm.loop.unroll.disable"}
+!8 = !{!"llvm.loop.interleave.count", i32 2}
 """
-_FIRST_LOOP = 7
+_FIRST_LOOP = 9
 
 
 def function_name(expression: Expression, level: str, *, general: bool = False) -> str:
@@ -103,14 +103,14 @@ class _Kernel:
     """One function."""
 
     def __init__(self, expression: Expression, level: str, *, general: bool, attributes: int, first_loop: int) -> None:
-        self.expression = expression
-        self.general = general
         self.name = function_name(expression, level, general=general)
+        self.expression = expression = simplified(expression)
+        self.general = general
         self.attributes = attributes
         self.first_loop = first_loop
         self.loops: list[str] = []
         self.builder = Builder(fused=LEVELS[level].fused, halves=LEVELS[level].halves)
-        self.on_rows = _on_rows_where_all_inputs_vary(expression) if general else expression.on_rows
+        self.on_rows = on_rows_whatever_the_strides(expression) if general else expression.on_rows
         self.plan = plan(expression, self.on_rows)
         inputs = [place for place, value in enumerate(expression.values) if isinstance(value, Input)]
         self.input_numbers = {place: number for number, place in enumerate(inputs)}
@@ -136,15 +136,7 @@ class _Kernel:
         outputs = [_item(b, "%outs", "ptr", n) for n in range(len(expression.outputs))]
         if self.general:
             self.column_strides = [_item(b, "%column_strides", "i64", n) for n in range(count)]
-        for place, value in enumerate(expression.values):
-            if isinstance(value, Constant):
-                type_ = operators.REGISTER[value.dtype]
-                self.known[place] = Value(type_, literal(type_, value.number))
-            elif isinstance(value, Operation) and value.op_type == ROW_LENGTH:
-                type_ = operators.REGISTER[value.dtype]
-                self.known[place] = b.convert("sitofp", columns, type_) if type_ in ("float", "double") else columns
-                if type_ == "i32":
-                    self.known[place] = b.convert("trunc", columns, "i32")
+        self.known = constants(b, expression, columns)
         constant = dict(self.known)
         b.emit("br label %row")
         b.label("row")
@@ -167,7 +159,7 @@ class _Kernel:
             self._loop(number, loop)
         for output, pointer in zip(expression.outputs, self.output_rows, strict=True):
             if output.access is Access.ROW:
-                x = self._value(output.value, self.known, Value("i64", "0"))
+                x = evaluate(b, expression, output.value, self.known, lambda place: self._load(place, None))
                 operators.store(b, x, pointer, expression.dtype(output.value))
         self.known = constant
         b.emit("br label %row.end")
@@ -188,7 +180,7 @@ class _Kernel:
         targets = [operand for place in loop.reductions for operand in _operation(expression, place).operands] + [
             expression.outputs[n].value for n in loop.outputs
         ]
-        self._compute_on_rows(targets, loop)
+        evaluate_on_rows(b, expression, targets, self.on_rows, loop, self.known, lambda place: self._load(place, None))
         b.emit(f"br label %{before}")
         b.label(before)
         b.emit(f"{index}.any = icmp sgt i64 %columns, 0")
@@ -210,7 +202,9 @@ class _Kernel:
         for place, output in loop.loaded.items():
             type_ = operators.REGISTER[expression.dtype(place)]
             values[place] = b.load(b.element(self.output_rows[output], type_, column), type_, _ACCESS)
-        computed = [self._value(target, values, column) for target in targets]
+        computed = [
+            evaluate(b, expression, target, values, lambda place: self._load(place, column)) for target in targets
+        ]
         for place, output in loop.kept.items():
             x = values[place]
             b.store(x, b.element(self.output_rows[output], x.type, column), _ACCESS)
@@ -233,58 +227,22 @@ class _Kernel:
 
     def _loop_metadata(self) -> int:
         identity = _FIRST_LOOP + self.first_loop + len(self.loops)
-        hints = "!5, !6" if self.general else "!3, !4"
+        hints = "!5, !6" if self.general else "!3, !4, !8"
         self.loops.append(f"!{identity} = distinct !{{!{identity}, {hints}}}")
         return identity
 
-    def _compute_on_rows(self, targets: list[int], loop: Loop) -> None:
-        """Compute, before a loop, what it needs that is one value for the row."""
-        seen: set[int] = set()
-        waiting = list(targets)
-        while waiting:
-            place = waiting.pop()
-            if place in seen:
-                continue
-            seen.add(place)
-            if self.on_rows[place]:
-                self._value(place, self.known, Value("i64", "0"))
-            elif place not in loop.loaded:
-                value = self.expression.values[place]
-                waiting.extend(value.operands if isinstance(value, Operation) else ())
-
-    def _value(self, place: int, known: dict[int, Value], column: Value) -> Value:
-        """A value at a column; what it needs and is not known is computed here and remembered."""
-        waiting = [place]
-        while waiting:
-            last = waiting[-1]
-            value = self.expression.values[last]
-            unknown = [
-                operand for operand in (value.operands if isinstance(value, Operation) else ()) if operand not in known
-            ]
-            if last in known or not unknown:
-                waiting.pop()
-                if last not in known:
-                    known[last] = self._compute(last, known, column)
-            else:
-                waiting += unknown
-        return known[place]
-
-    def _compute(self, place: int, known: dict[int, Value], column: Value) -> Value:
+    def _load(self, place: int, column: Value | None) -> Value:
+        """An input at a column, or the one value of the row."""
         b = self.builder
-        value = self.expression.values[place]
-        if isinstance(value, Input):
-            n = self.input_numbers[place]
-            index = column
-            if self.general:
-                index = b.mul(column, self.column_strides[n])
-            elif value.access is Access.ROW:
-                index = Value("i64", "0")
-            pointer = b.element(self.input_rows[n], operators.MEMORY[value.dtype], index)
-            return operators.load(b, pointer, value.dtype, _ACCESS if column.name != "0" else "")
-        operation = _operation(self.expression, place)
-        operands = [known[operand] for operand in operation.operands]
-        dtypes = [self.expression.dtype(operand) for operand in operation.operands]
-        return operators.apply(b, operation, operands, dtypes)
+        n = self.input_numbers[place]
+        tensor = self.expression.inputs[n]
+        index = column or Value("i64", "0")
+        if self.general and column:
+            index = b.mul(column, self.column_strides[n])
+        elif tensor.access is Access.ROW:
+            index = Value("i64", "0")
+        pointer = b.element(self.input_rows[n], operators.MEMORY[tensor.dtype], index)
+        return operators.load(b, pointer, tensor.dtype, _ACCESS if column else "")
 
 
 def _item(b: Builder, array: str, type_: str, index: int) -> Value:
@@ -295,15 +253,3 @@ def _operation(expression: Expression, place: int) -> Operation:
     value = expression.values[place]
     assert isinstance(value, Operation)
     return value
-
-
-def _on_rows_where_all_inputs_vary(expression: Expression) -> tuple[bool, ...]:
-    known: list[bool] = []
-    for value in expression.values:
-        if isinstance(value, Input):
-            known.append(False)
-        elif isinstance(value, Constant) or value.op_type in REDUCTIONS or value.op_type == ROW_LENGTH:
-            known.append(True)
-        else:
-            known.append(all(known[operand] for operand in value.operands))
-    return tuple(known)

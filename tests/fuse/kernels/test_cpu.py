@@ -11,6 +11,7 @@ import pytest
 
 from advisor.fuse.kernels.cpu import function_name, kernel_module
 from advisor.fuse.kernels.expression import Access, Constant, Expression, Input, Operation, Output
+from advisor.fuse.kernels.stages import plan
 from tests.fuse.kernels.compiled import assembly, compiled, run
 
 F = ir.DataType.FLOAT
@@ -64,6 +65,27 @@ def test_softmax_of_any_shape(rows: int, columns: int) -> None:
         y, largest = run(kernels, expression, x, second, rows=rows, columns=columns, general=general)
         np.testing.assert_allclose(y, exact, rtol=3e-6)
         np.testing.assert_array_equal(largest, x.max(1, keepdims=True))
+
+
+def test_what_is_costly_is_computed_once() -> None:
+    expression = softmax()
+    exponential = next(n for n, v in enumerate(expression.values) if isinstance(v, Operation) and v.op_type == "Exp")
+    loops = plan(expression, expression.on_rows).loops
+    assert exponential in loops[1].kept
+    assert exponential in loops[2].loaded
+
+
+def test_one_plus_tanh_keeps_its_digits_near_0() -> None:
+    x = np.linspace(-20, 20, 10_001, dtype=np.float32)
+    one_plus = (COLUMNS, Constant(F, 1.0), Operation("Tanh", (0,), F), Operation("Add", (1, 2), F))
+    alone = Expression(one_plus, (Output(3, Access.COLUMNS),))
+    both = Expression(one_plus, (Output(3, Access.COLUMNS), Output(2, Access.COLUMNS)))  # tanh is needed, too
+    kernels = compiled([alone, both])
+    (y,) = run(kernels, alone, x[None], rows=1, columns=len(x))
+    np.testing.assert_allclose(y[0], 2 / (1 + np.exp(-2 * x.astype(np.float64))), rtol=4e-7)
+    y, tanh = run(kernels, both, x[None], rows=1, columns=len(x))
+    np.testing.assert_allclose(tanh[0], np.tanh(x.astype(np.float64)), rtol=4e-7)
+    np.testing.assert_array_equal(y, 1 + tanh)
 
 
 def test_reduction_over_nothing() -> None:
