@@ -41,6 +41,7 @@ class Tolerance(NamedTuple):
     floor: float
 
 
+QUANTIZED = "quantized"
 TOLERANCES = {
     # Reordered sums and another exp or erf give a few units in the last place (2⁻⁵²), times the depth of the model;
     # a kernel that computes in float32 inside (1e-7) is not let through.
@@ -54,7 +55,7 @@ TOLERANCES = {
     "bfloat16": Tolerance(5e-2, 2e-1),
     # A last bit decides between two neighbouring integers, and a step between those is 1/127 of the largest value of a
     # tensor, at every layer.
-    "quantized": Tolerance(1e-1, 1e-2),
+    QUANTIZED: Tolerance(1e-1, 1e-2),
 }
 """By dtype of the output, or by what the model computes in where that is coarser."""
 RUNTIME_FACTOR = 10.0
@@ -231,7 +232,9 @@ def _leaves(name: str, expected: Any, actual: Any) -> Iterator[tuple[str, Any, A
 
 
 def _tolerance(expected: NDArray[Any], arithmetic: str | None) -> Tolerance | None:
-    """For floating-point numbers; everything else has no rounding."""
+    """For floating-point numbers, and for the small integers that quantised models round to; the rest is exact."""
+    if arithmetic == QUANTIZED and expected.dtype.name in {"int8", "uint8"}:
+        return TOLERANCES[QUANTIZED]
     own = TOLERANCES.get(expected.dtype.name)
     if own is None or arithmetic is None:
         return own

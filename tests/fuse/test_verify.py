@@ -8,7 +8,7 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
-from advisor.fuse.verify import Reference, Verification, record, verify, verify_runtime
+from advisor.fuse.verify import Reference, Verification, compare_values, record, verify, verify_runtime
 from advisor.measure.inputs import Inputs, InputSet, generate_inputs
 from advisor.measure.session import CPU, Level, NotRunnable, open_session
 from tests.fuse.graphs import proto
@@ -220,3 +220,14 @@ def test_what_the_runtime_does_to_the_original_is_not_the_models_fault() -> None
     assert not verify(known, off_by(5e-4)).passed
     assert not verify(known, off_by(1e-3), runtime=runtime).passed
     assert not verify_runtime(known, off_by(1e-2)).passed
+
+
+@pytest.mark.parametrize(("arithmetic", "passes"), [("quantized", True), (None, False)])
+def test_one_step_of_a_quantised_number_is_rounding_where_the_model_quantises(
+    arithmetic: str | None, passes: bool
+) -> None:
+    steps = np.arange(-128, 128).astype(np.int8)
+    moved = steps.copy()
+    moved[::7] = np.clip(moved[::7].astype(np.int16) + 1, -128, 127)
+    assert (compare_values(steps, moved, arithmetic=arithmetic).reason == "") is passes
+    assert compare_values(steps, -steps, arithmetic=arithmetic).reason
