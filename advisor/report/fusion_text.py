@@ -40,12 +40,12 @@ def render_fusion(report: FusionReport, width: int = 80) -> RenderableType:
     parts: list[RenderableType] = [_summary(report)]
     if report.fusions:
         parts.append(_fusions(report, width))
+        parts += [Text(f"- {line}") for line in _reasons(report)]
     if report.batches:
         parts += [_batches(report, narrow=width < NARROW), Text(words.batch_end(report))]
         parts += [Text(f"- {line}") for line in words.unmeasured(report)]
     if report.trace is not None:
         parts += [Text(line) for line in _predictions(report, report.trace)]
-    parts += [Text(f"- {line}") for line in _reasons(report)]
     parts += [Text(f"note: {plain(note)}", style="yellow") for note in report.notes]
     parts.append(_files(report))
     return Group(*parts)
