@@ -24,6 +24,7 @@ from advisor.fuse.model import load, runnable
 from advisor.fuse.scope import Facts, Scope
 from advisor.fuse.session import library_of, session, write_library
 from advisor.fuse.transform import NotApplicable
+from advisor.measure.session import Level, open_session, provider_of
 from tests.conftest import SHARED
 from tests.fuse.graphs import CPU, model, random_inputs
 from tests.fuse.graphs import session as ort_session
@@ -36,6 +37,14 @@ if TYPE_CHECKING:
     from advisor.fuse.rewrite import Site
 
 CHAIN = "(float[N,768] x) => (float[N,768] y) { a = Exp(x) b = Tanh(a) y = Mul(b, x) }"
+SOFTMAX = "(float[N,768] x) => (float[N,768] y) { a = Mul(x, x) b = Softmax(a) y = Tanh(b) }"
+
+
+def cuda_starts() -> bool:
+    opened = open_session(
+        ir.to_proto(model(CHAIN)).SerializeToString(), level=Level.OFF, provider="CUDAExecutionProvider"
+    )
+    return provider_of(opened) != CPU
 
 
 def take_all(_: Site) -> bool:
@@ -151,6 +160,23 @@ def test_for_a_gpu_the_library_holds_ptx_and_still_runs_on_the_cpu(tmp_path: Pat
     x = np.ones((2, 768), np.float32)
     (y,) = session(path, providers=[CPU]).run(None, {"x": x})
     np.testing.assert_allclose(y, np.tanh(np.exp(x)), rtol=1e-6)
+
+
+def test_a_gpu_computes_what_the_cpu_computes(tmp_path: Path) -> None:
+    if not cuda_starts():
+        pytest.skip("CUDAExecutionProvider does not start on this machine")
+    cuda = "CUDAExecutionProvider"
+    for text in (CHAIN, SOFTMAX):
+        after = compose(model(text), [GENERATED], provider=cuda)
+        assert after.sites
+        path = tmp_path / "fused.onnx"
+        write_library(after.model, after.libraries[0], path)
+        path.write_bytes(ir.to_proto(after.model).SerializeToString())
+        x = np.random.default_rng(0).standard_normal((5, 768)).astype(np.float32)
+        opened = session(path, providers=[cuda])
+        assert opened.get_providers()[0] == cuda
+        (expected,) = run(model(text), {"x": x})
+        np.testing.assert_allclose(opened.run(None, {"x": x})[0], expected, rtol=1e-5, atol=1e-6)
 
 
 def written(folder: Path) -> tuple[Path, Path]:
