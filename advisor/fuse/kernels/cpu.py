@@ -37,12 +37,14 @@ class Level:
     Attributes:
         cpu: LLVM's name of it.
         width: Bits of a vector.
+        interleaved: Vectors that go through a loop together, so that none waits for the other.
         fused: Whether it multiplies and adds in one instruction.
         halves: Whether it converts float16.
     """
 
     cpu: str
     width: int
+    interleaved: int = 4
     fused: bool = True
     halves: bool = True
 
@@ -55,7 +57,7 @@ class Level:
 LEVELS: Mapping[str, Level] = {
     "v2": Level("x86-64-v2", 128, fused=False, halves=False),
     "v3": Level("x86-64-v3", 256),
-    "v4": Level("x86-64-v4", 512),
+    "v4": Level("x86-64-v4", 512, interleaved=2),
     "v8": Level("generic", 128),
 }
 """x86-64 by the levels of its psABI, and aarch64's first version."""
@@ -67,8 +69,10 @@ _METADATA = """\
 !4 = !{!"llvm.loop.vectorize.enable", i1 true}
 !5 = !{!"llvm.loop.vectorize.enable", i1 false}
 !6 = !{!"llvm.loop.unroll.disable"}
-!8 = !{!"llvm.loop.interleave.count", i32 2}
+!7 = !{!"llvm.loop.interleave.count", i32 2}
+!8 = !{!"llvm.loop.interleave.count", i32 4}
 """
+_INTERLEAVED = {2: "!7", 4: "!8"}
 _FIRST_LOOP = 9
 
 
@@ -109,7 +113,8 @@ class _Kernel:
         self.attributes = attributes
         self.first_loop = first_loop
         self.loops: list[str] = []
-        self.builder = Builder(fused=LEVELS[level].fused, halves=LEVELS[level].halves)
+        self.level = LEVELS[level]
+        self.builder = Builder(fused=self.level.fused, halves=self.level.halves)
         self.on_rows = on_rows_whatever_the_strides(expression) if general else expression.on_rows
         self.plan = plan(expression, self.on_rows)
         inputs = [place for place, value in enumerate(expression.values) if isinstance(value, Input)]
@@ -227,7 +232,7 @@ class _Kernel:
 
     def _loop_metadata(self) -> int:
         identity = _FIRST_LOOP + self.first_loop + len(self.loops)
-        hints = "!5, !6" if self.general else "!3, !4, !8"
+        hints = "!5, !6" if self.general else f"!3, !4, {_INTERLEAVED[self.level.interleaved]}"
         self.loops.append(f"!{identity} = distinct !{{!{identity}, {hints}}}")
         return identity
 
