@@ -144,9 +144,9 @@ def test_an_output_that_cannot_be_written_is_one_clear_line(advisor_command: Adv
 
 def test_analyze_imports_neither_onnx_runtime_nor_pandas(samples: Path) -> None:
     code = (
-        "import sys, runpy; sys.argv = ['advisor', 'analyze', sys.argv[1]]\n"
-        "try: runpy.run_module('advisor', run_name='__main__')\n"
-        "except SystemExit: pass\n"
+        "import sys; sys.argv = ['advisor', 'analyze', sys.argv[1]]\n"
+        "from advisor.cli import main\n"
+        "main()\n"
         "print([name for name in ('onnxruntime', 'onnx', 'onnx_ir', 'pandas') if name in sys.modules])"
     )
     result = subprocess.run([sys.executable, "-c", code, samples / DECODE], capture_output=True, text=True, check=True)
