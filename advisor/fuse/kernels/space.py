@@ -176,4 +176,5 @@ class Space:
         return dims[-1 - axis] if axis < len(dims) else 1
 
     def _highest_rank(self) -> int:
-        return max((len(dims) for dims in self._shapes.values() if dims is not None), default=0)
+        """The number of axes to look at: what is reduced has at least the reduced ones, also where no rank is known."""
+        return max(self._reduced, *(len(dims) for dims in self._shapes.values() if dims is not None), 0)

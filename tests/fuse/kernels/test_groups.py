@@ -138,6 +138,16 @@ def test_a_sum_beside_a_tensor_that_may_be_longer_is_not_fused() -> None:
     assert found(text, axes=np.array([-1], np.int64)) == [["ReduceSum", "Exp", "Mul"]]
 
 
+@pytest.mark.parametrize(("keepdims", "stay"), [(1, True), (0, False)])
+def test_a_sum_of_a_tensor_of_unknown_rank_is_one_number_for_a_row(keepdims: int, stay: bool) -> None:
+    text = f"""(float[N] x, int64[R] t) => (float[M] y) {{
+        r = Reshape(x, t) a = Tanh(r) y = ReduceSum<keepdims: int = {keepdims}>(a, axes)
+    }}"""
+    ((group, _),) = groups_of(model(text, axes=np.array([-1, -2], np.int64)))
+    (output,) = group.expression.outputs
+    assert (output.access, output.keepdims) == (Access.ROW, stay)
+
+
 def test_an_output_that_may_be_shorter_is_not_fused() -> None:
     text = "(float[N,M] x, float[4,768] b) => (float[N,M] a, float[N,768] y) { a = Exp(x) c = Tanh(a) y = Mul(b, c) }"
     assert found(text) == [["Exp", "Tanh"]]
