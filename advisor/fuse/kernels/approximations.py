@@ -103,6 +103,11 @@ _SINE = (1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.755731370707
 _COSINE = (-1.13596475577881948265e-11, 2.08757232129817482790e-09, -2.75573143513906633035e-07,
            2.48015872894767294178e-05, -1.38888888888741095749e-03, 4.16666666666666019037e-02)  # fdlibm, k_cos.c
 _HALF_PI = (1.57079632673412561417, 6.07710050630396597660e-11, 2.02226624879595063154e-21)  # fdlibm, e_rem_pio2.c
+_HALF_PI_FUSED = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
+"""pi / 2 in three parts of 53 bits."""
+FARTHEST_ANGLE, FARTHEST_ANGLE_UNFUSED = 1e12, 1e6
+"""Where sine and cosine end, with and without fused multiply-add: beyond, the three parts do not tell how far the next
+multiple of pi / 2 is, and NaN is better than digits of which none is right."""
 _SINE_FLOAT = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)  # Cephes, sinf.c
 _COSINE_FLOAT = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)  # Cephes, sinf.c
 # fmt: on
@@ -223,12 +228,12 @@ def log(b: Builder, x: Value) -> Value:
 
 
 def sin(b: Builder, x: Value) -> Value:
-    """Sine, for |x| up to 10^6; beyond that no digit may be right."""
+    """Sine; NaN beyond `FARTHEST_ANGLE`."""
     return _sine(b, x, 0)
 
 
 def cos(b: Builder, x: Value) -> Value:
-    """Cosine, for |x| up to 10^6; beyond that no digit may be right."""
+    """Cosine; NaN beyond `FARTHEST_ANGLE`."""
     return _sine(b, x, 1)
 
 
@@ -239,13 +244,7 @@ def _sine(b: Builder, x: Value, quarter: int) -> Value:
     magic = _EXPONENTIAL["double"].magic
     shifted = b.exact("fadd", b.exact("fmul", wide, 0.6366197723675814), magic)
     n = b.exact("fsub", shifted, magic)
-    # the products are exact: 33 bits of pi / 2 times 20 bits of n
-    r = b.exact("fsub", wide, b.exact("fmul", n, _HALF_PI[0]))
-    second = b.exact("fmul", n, _HALF_PI[1])
-    low = b.exact("fsub", r, second)
-    # what the last subtraction rounded away, and the third part of pi / 2
-    rest = b.exact("fsub", b.exact("fsub", r, low), second)
-    rest = b.exact("fsub", rest, b.exact("fmul", n, _HALF_PI[2]))
+    low, rest = _less_half_pi(b, wide, n)
     quadrant = b.bits(shifted)
     if single:
         low = b.convert("fptrunc", b.exact("fadd", low, rest), "float")
@@ -266,8 +265,27 @@ def _sine(b: Builder, x: Value, quarter: int) -> Value:
     result = b.select(b.compare("ne", b.bit("and", quadrant, 1), 0), cosine, sine)
     sign = b.bit("shl", b.bit("and", quadrant, 2), result.bits - 2)
     result = b.number(b.bit("xor", b.bits(result), sign))
+    farthest = FARTHEST_ANGLE if b.fused else FARTHEST_ANGLE_UNFUSED
+    result = b.select(b.compare("ogt", b.unary("fabs", x), farthest), nan, result)
     # sin(-0) is -0, which the reduction loses
     return result if quarter else b.select(b.compare("oeq", x, 0.0), x, result)
+
+
+def _less_half_pi(b: Builder, x: Value, n: Value) -> tuple[Value, Value]:
+    """The difference x - n pi / 2 of `double`, and what it is too small by."""
+    if b.fused:
+        # exact: it is a multiple of the last place of the first part, and less than 2
+        r = b.fma(n, -_HALF_PI_FUSED[0], x)
+        low = b.fma(n, -_HALF_PI_FUSED[1], r)
+        rest = b.fma(n, -_HALF_PI_FUSED[1], b.exact("fsub", r, low))
+        return low, b.fma(n, -_HALF_PI_FUSED[2], rest)
+    # the products are exact: 33 bits of pi / 2 times 20 bits of n
+    r = b.exact("fsub", x, b.exact("fmul", n, _HALF_PI[0]))
+    second = b.exact("fmul", n, _HALF_PI[1])
+    low = b.exact("fsub", r, second)
+    # what the last subtraction rounded away, and the third part of pi / 2
+    rest = b.exact("fsub", b.exact("fsub", r, low), second)
+    return low, b.exact("fsub", rest, b.exact("fmul", n, _HALF_PI[2]))
 
 
 def pow_(b: Builder, x: Value, y: Value) -> Value:
