@@ -11,8 +11,7 @@ from advisor.errors import BadInput, CannotDecide
 from advisor.fuse.bench import arithmetic, described
 from advisor.fuse.departure import Departure, Pair, bisect_departure, first_departure
 from advisor.fuse.interface import Renamed, differences, name_alike
-from advisor.fuse.model import count_nodes, load, opset, runnable
-from advisor.fuse.result import ModelFile
+from advisor.fuse.model import ModelFile, count_nodes, load, opset, runnable
 from advisor.fuse.session import libraries_of
 from advisor.fuse.verify import TOLERANCES, Verification, record, signature, verify, verify_runtime
 from advisor.measure.inputs import generate_inputs, read_inputs

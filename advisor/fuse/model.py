@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tempfile
 from contextlib import contextmanager
+from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +21,7 @@ from advisor.output import staged
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["clone", "count_nodes", "load", "opset", "runnable", "save"]
+__all__ = ["ModelFile", "clone", "count_nodes", "load", "opset", "runnable", "save"]
 
 INLINE_LIMIT = 1_900_000_000
 """Bytes of weights that a model file holds itself; protobuf ends at 2 GiB, and the graph needs some of it."""
@@ -30,6 +31,23 @@ DIGITS = 18
 """So many decimal digits at most has an offset or length of data that can exist."""
 SOURCE = "advisor.source"
 """Key of a graph's `meta` store: the file that the model was read from. Never written into a model."""
+
+
+@dataclass(frozen=True)
+class ModelFile:
+    """A model.
+
+    Attributes:
+        path: Its file; None where none was written.
+        nodes: Its nodes, those of subgraphs included, constants not.
+        opset: Its version of the standard operators.
+        library: Custom-operator library that a session needs to load it; None where it needs none.
+    """
+
+    path: Path | None
+    nodes: int
+    opset: int
+    library: Path | None = None
 
 
 def load(path: Path) -> ir.Model:

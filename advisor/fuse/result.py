@@ -14,12 +14,13 @@ if TYPE_CHECKING:
     from advisor.fuse.batches import BatchLatency
     from advisor.fuse.gaps import Gaps
     from advisor.fuse.kernels.traffic import Traffic
+    from advisor.fuse.model import ModelFile
     from advisor.fuse.predictions import Predicted, Predictions
     from advisor.fuse.verify import Verification
     from advisor.measure.latency import PairedLatency
     from advisor.measure.statistics import Interval
 
-__all__ = ["Fusion", "FusionReport", "GeneratedKernels", "ModelFile", "Settings", "Status"]
+__all__ = ["Fusion", "FusionReport", "GeneratedKernels", "Settings", "Status"]
 
 SCHEMA = "advisor.fusion/1"
 NO_INTERVAL = {"ratio": None, "low": None, "high": None}
@@ -33,23 +34,6 @@ class Status(StrEnum):
     WRONG = "wrong"
     ILLEGAL = "illegal"
     UNSUPPORTED = "unsupported"
-
-
-@dataclass(frozen=True)
-class ModelFile:
-    """A model.
-
-    Attributes:
-        path: Its file; None where none was written.
-        nodes: Its nodes, those of subgraphs included, constants not.
-        opset: Its version of the standard operators.
-        library: Custom-operator library that a session needs to load it; None where it needs none.
-    """
-
-    path: Path | None
-    nodes: int
-    opset: int
-    library: Path | None = None
 
 
 @dataclass(frozen=True)

@@ -16,9 +16,9 @@ from advisor.fuse.candidates import CANDIDATES
 from advisor.fuse.gaps import Gaps, measure_gaps
 from advisor.fuse.kernels.generated import compiled_in
 from advisor.fuse.kernels.traffic import total
-from advisor.fuse.model import count_nodes, load, opset, save
+from advisor.fuse.model import ModelFile, count_nodes, load, opset, save
 from advisor.fuse.predictions import predict
-from advisor.fuse.result import FusionReport, GeneratedKernels, ModelFile, Settings
+from advisor.fuse.result import FusionReport, GeneratedKernels, Settings
 from advisor.fuse.screening import Screening
 from advisor.fuse.selection import Selection, select
 from advisor.fuse.session import libraries_of, write_library

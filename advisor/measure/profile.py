@@ -17,8 +17,7 @@ import numpy as np
 
 from advisor.errors import BadInput, CannotDecide
 from advisor.fuse.bench import described
-from advisor.fuse.model import count_nodes, load, opset, runnable
-from advisor.fuse.result import ModelFile
+from advisor.fuse.model import ModelFile, count_nodes, load, opset, runnable
 from advisor.fuse.session import libraries_of
 from advisor.measure.inputs import generate_inputs, read_inputs
 from advisor.measure.latency import median_latency

@@ -8,7 +8,8 @@ from typing import Any
 
 from advisor.fuse.batches import BatchLatency
 from advisor.fuse.gaps import GapFigures, Gaps
-from advisor.fuse.result import Fusion, FusionReport, ModelFile, Settings, Status
+from advisor.fuse.model import ModelFile
+from advisor.fuse.result import Fusion, FusionReport, Settings, Status
 from advisor.fuse.verify import Verification
 from advisor.measure.latency import PairedLatency
 from advisor.measure.statistics import Interval, judge

@@ -15,7 +15,8 @@ from rich.console import Console
 
 from advisor.fuse.batches import BatchLatency
 from advisor.fuse.kernels.traffic import Traffic
-from advisor.fuse.result import Fusion, GeneratedKernels, ModelFile, Status
+from advisor.fuse.model import ModelFile
+from advisor.fuse.result import Fusion, GeneratedKernels, Status
 from advisor.measure.statistics import Interval
 from advisor.report.fusion_html import page as written
 from advisor.report.fusion_text import render_fusion
