@@ -13,7 +13,7 @@ import onnx_ir as ir
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["missing_kernel"]
+__all__ = ["missing_kernel", "starts"]
 
 CPU = "CPUExecutionProvider"
 SILENT = 4
@@ -48,7 +48,7 @@ def missing_kernel(
 
     if provider not in ort.get_available_providers():
         return f"this ONNX Runtime has no {provider}"
-    if not _starts(provider):
+    if not starts(provider):
         return f"{provider} does not start on this machine"
     name = f"{domain}.{op_type}" if domain else op_type
     types = ", ".join(dtype.name.lower() for dtype in dtypes if dtype is not None)
@@ -60,8 +60,8 @@ def missing_kernel(
 
 
 @cache
-def _starts(provider: str) -> bool:
-    """Whether PROVIDER can be used: its libraries and its device are there."""
+def starts(provider: str) -> bool:
+    """Whether PROVIDER can be used: this build of ONNX Runtime has it, its libraries and its device are there."""
     return provider == CPU or _loaded(_one_node("", "Identity", 13, (ir.DataType.FLOAT,), ()), provider) is not None
 
 

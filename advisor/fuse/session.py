@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import onnx
 
 from advisor.errors import BadInput
+from advisor.fuse.kernel_support import starts
+from advisor.measure.session import CPU, CUDA
 from advisor.output import staged
 
 if TYPE_CHECKING:
@@ -36,7 +38,7 @@ def session(
     Args:
         model: ONNX file, such as `advisor fuse` wrote it.
         options: Of the session; None takes ONNX Runtime's own.
-        providers: Execution providers; None takes all that this ONNX Runtime has.
+        providers: Execution providers; None takes CUDA where it starts, and the CPU.
         more: What else `InferenceSession` takes.
 
     Raises:
@@ -49,7 +51,9 @@ def session(
     options = options or ort.SessionOptions()
     if library is not None:
         options.register_custom_ops_library(str(library))
-    return ort.InferenceSession(str(path), options, providers=providers or ort.get_available_providers(), **more)
+    if providers is None:
+        providers = [provider for provider in (CUDA, CPU) if starts(provider)]
+    return ort.InferenceSession(str(path), options, providers=providers, **more)
 
 
 def library_of(path: Path) -> Path | None:

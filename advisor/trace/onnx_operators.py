@@ -56,11 +56,12 @@ OPERATORS: dict[str, str] = {
 """The operators of each class, divided by blanks."""
 
 _CLASSES = {name: op_class for op_class, names in OPERATORS.items() for name in names.split()}
-# Families with many members, and subgraphs that another compiler runs as one node.
+# Families with many members, and subgraphs that a compiler made one node.
 _FAMILIES = (
     ("reduction", re.compile(r"Reduce[A-Z]")),
     ("attention", re.compile(r"\w*Attention(?!Gate)")),
     ("fused", re.compile(r"(TensorRT|TRT|OpenVINO|MIGraphX|QNN|CoreML|NNAPI|Dnnl|VitisAI)\w*|EPContext$")),
+    ("fused", re.compile(r"Fused_[0-9a-f]{16}$")),  # kernels that `fuse` generates
 )
 
 

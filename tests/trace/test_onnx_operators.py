@@ -47,3 +47,8 @@ def test_the_table_names_known_classes_and_each_operator_once() -> None:
 def test_well_known_operators(name: str, expected: str) -> None:
     assert operator_class(name) == expected
     assert operator_classes([name, name]) == [expected, expected]
+
+
+def test_generated_kernels_are_fused_ones() -> None:
+    assert operator_class("Fused_1f38cc41b0168a6f") == "fused"
+    assert operator_class("Fused_something") == "other"
