@@ -17,7 +17,7 @@ from advisor.fuse.opsets import opset_for
 from advisor.fuse.pattern import find, needs, roots
 from advisor.fuse.rule import New
 from advisor.fuse.rules import RULES
-from advisor.fuse.scope import OVERRIDABLE_SINCE, Facts, Known, Scope
+from advisor.fuse.scope import CERTAIN, OVERRIDABLE_SINCE, Facts, Known, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -280,7 +280,7 @@ class _Writer:
             name = old.name
             output.type, output.shape, output.doc_string = old.type, old.shape, old.doc_string
             output.metadata_props.update(old.metadata_props)
-            self.facts[output] = self.facts[old]
+            output.meta[CERTAIN] = self.facts[output] = self.facts[old]
             old.replace_all_uses_with(output, replace_graph_outputs=True)
             old.name, output.name = None, name
         self._remove(root)

@@ -16,13 +16,16 @@ if TYPE_CHECKING:
 
     from advisor.fuse.sizes import Sizes
 
-__all__ = ["OVERRIDABLE_SINCE", "Dims", "Facts", "Known", "Scope", "attribute"]
+__all__ = ["CERTAIN", "OVERRIDABLE_SINCE", "Dims", "Facts", "Known", "Scope", "attribute"]
 
 Dims = tuple[int | None, ...]
 """A shape; None is a dimension that only the run knows."""
 
 OVERRIDABLE_SINCE = 4
 """From this IR version on, an initialiser that is also a graph input is a default that the caller may replace."""
+CERTAIN = "advisor.certain"
+"""Key of a value's `meta` store: what was certain before its node was fused into one that ONNX's shape inference does
+not know. It goes with copies, and is never written into a model."""
 LARGE_TENSOR = 4096
 """Bytes; larger weights are never shapes or axes, so shape inference need not see their values."""
 
@@ -234,7 +237,11 @@ def _without_claims(model: ir.Model) -> ir.Model:
                 value.shape = None
         for node in graph:
             for value in node.outputs:
+                certain: Known = value.meta.get(CERTAIN, NOTHING)
                 value.shape = None
+                if certain.dtype is not None:
+                    value.type = ir.TensorType(certain.dtype)
+                    value.shape = None if certain.dims is None else ir.Shape(certain.dims)
         for name, value in list(graph.initializers.items()):
             tensor = value.const_value
             if tensor is None or not is_main:

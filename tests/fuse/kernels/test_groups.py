@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from advisor.fuse.compose import compose
 from advisor.fuse.kernels.expression import Access
-from advisor.fuse.kernels.generated import groups_of
-from tests.fuse.graphs import model
+from advisor.fuse.kernels.generated import GENERATED, groups_of
+from advisor.fuse.rules.conv_activation import CONV_ACTIVATION
+from tests.fuse.graphs import CPU, model
 
 SCALARS = {"half": np.float32(0.5), "one": np.float32(1.0), "two": np.float32(2.0)}
 ROW = "float[N,768] x"
@@ -181,6 +183,19 @@ def test_many_inputs_end_a_group() -> None:
     groups = [group for group, _ in groups_of(model(f"({arguments}) => (float[4,768] s23) {{ {steps} }}"))]
     assert len(groups) == 2
     assert all(len(group.inputs) + len(group.outputs) <= 16 for group in groups)
+
+
+def test_a_group_behind_a_fused_operator_is_the_one_that_it_was_before() -> None:
+    # ONNX's shape inference does not know FusedConv, and the model says nothing of what lies between.
+    text = "(float[N,3,8,8] x) => (float[M] y) { c = Conv(x, w) r = Relu(c) a = Exp(r) b = Tanh(a) y = Transpose(b) }"
+    subject = model(text, w=np.ones((4, 3, 1, 1), np.float32))
+    sites = [
+        [site for site in compose(subject, (*rules, GENERATED), provider=CPU).sites if site.rule == GENERATED.id]
+        for rules in ((), (CONV_ACTIVATION,))
+    ]
+    assert [len(found) for found in sites] == [1, 1]
+    assert sites[0][0].group == sites[1][0].group
+    assert "[?, 4, 8, 8]" in sites[0][0].group
 
 
 def test_the_same_model_gives_the_same_groups() -> None:
