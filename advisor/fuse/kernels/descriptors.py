@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import onnx_ir as ir
 
 from advisor.errors import BadInput
-from advisor.fuse.kernels.expression import DOMAIN, MOST_TENSORS, REDUCTIONS, Access, Expression, Operation
+from advisor.fuse.kernels.expression import DOMAIN, MOST_TENSORS, REDUCTIONS, Access, Expression, Input, Operation
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -141,12 +141,33 @@ def _pointers(names: Sequence[str]) -> str:
 
 
 def _tensors(expression: Expression) -> list[str]:
-    """Type, bytes of an element, whether it is one value a row, whether a row's value keeps the reduced axes."""
-    fields = [(value.dtype, value.access, True) for value in expression.inputs]
-    fields += [(expression.dtype(output.value), output.access, output.keepdims) for output in expression.outputs]
-    rows = [(dtype.value, BYTES[dtype], int(access is Access.ROW), int(keep)) for dtype, access, keep in fields]
+    """Type, bytes of an element, whether it is (2: must be) one value a row, whether that keeps the reduced axes."""
+    needed = _needed_on_rows(expression)
+    places = [place for place, value in enumerate(expression.values) if isinstance(value, Input)]
+    fields = [
+        (value.dtype, 2 if place in needed else int(value.access is Access.ROW), True)
+        for place, value in zip(places, expression.inputs, strict=True)
+    ]
+    fields += [
+        (expression.dtype(output.value), int(output.access is Access.ROW), output.keepdims)
+        for output in expression.outputs
+    ]
+    rows = [(dtype.value, BYTES[dtype], on_row, int(keep)) for dtype, on_row, keep in fields]
     rows += [(0, 0, 0, 0)] * (MOST_TENSORS - len(rows))
     return [f"%Tensor {{ {', '.join(f'i32 {number}' for number in row)} }}" for row in rows]
+
+
+def _needed_on_rows(expression: Expression) -> set[int]:
+    """Places of what outputs of one value a row are made of, but through reductions."""
+    found: set[int] = set()
+    waiting = [output.value for output in expression.outputs if output.access is Access.ROW]
+    while waiting:
+        place = waiting.pop()
+        value = expression.values[place]
+        if place not in found and not (isinstance(value, Operation) and value.op_type in REDUCTIONS):
+            found.add(place)
+            waiting += value.operands if isinstance(value, Operation) else ()
+    return found
 
 
 def _text(lines: list[str], name: str, text: str | None, linkage: str = "internal") -> str:

@@ -41,6 +41,17 @@ def centred(reduced: int) -> Expression:
     return Expression(values, (Output(4, COLUMNS), Output(3, ROW, keepdims=False), Output(3, ROW)), reduced)
 
 
+def scaled_sum() -> Expression:
+    """The sum of input 0 over the last axis, times input 1, which has one value a row."""
+    values = (
+        Input(ir.DataType.INT64, COLUMNS),
+        Input(ir.DataType.INT64, ROW),
+        Operation("ReduceSum", (0,), ir.DataType.INT64),
+        Operation("Mul", (2, 1), ir.DataType.INT64),
+    )
+    return Expression(values, (Output(3, ROW),), 1)
+
+
 def double() -> Expression:
     """Input 0 plus itself, float32."""
     return Expression((Input(FLOAT, COLUMNS), Operation("Add", (0, 0), FLOAT)), (Output(1, COLUMNS),))

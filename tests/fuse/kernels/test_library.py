@@ -32,7 +32,17 @@ from advisor.fuse.kernels.library import (
     compiled,
     linked,
 )
-from tests.fuse.kernels.single_operator import COLUMNS, FLOAT, ROW, centred, double, multiply_add, run, session
+from tests.fuse.kernels.single_operator import (
+    COLUMNS,
+    FLOAT,
+    ROW,
+    centred,
+    double,
+    multiply_add,
+    run,
+    scaled_sum,
+    session,
+)
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,7 +61,7 @@ def libraries() -> Path:
     import tempfile
 
     path = Path(tempfile.mkdtemp()) / "all.so"
-    path.write_bytes(build_library([*MULTIPLY_ADDS, centred(1), centred(2), double()]))
+    path.write_bytes(build_library([*MULTIPLY_ADDS, centred(1), centred(2), double(), scaled_sum()]))
     return path
 
 
@@ -128,6 +138,14 @@ def test_more_than_eight_axes_are_refused() -> None:
 def test_fewer_axes_than_are_reduced_are_refused() -> None:
     with pytest.raises(Exception, match="fewer axes than are reduced"):
         run(opened(centred(2)), _integers((3,), 0), _integers((3,), 1))
+
+
+def test_an_output_of_one_value_a_row_needs_inputs_of_one_value_a_row() -> None:
+    x, scale = _integers((3, 5), 0), _integers((3, 1), 1)
+    (scaled,) = run(opened(scaled_sum()), x, scale)
+    np.testing.assert_array_equal(scaled, x.sum(1, keepdims=True) * scale)
+    with pytest.raises(Exception, match="an input has several values a row, and an output that has one needs it"):
+        run(opened(scaled_sum()), x, x)
 
 
 def test_many_threads_in_one_session() -> None:

@@ -100,7 +100,7 @@ typedef void (*KernelFunction)(void *const *inputs, void *const *outputs, const 
 typedef struct {
   i32 type;     // ONNXTensorElementDataType
   i32 bytes;    // of an element
-  i32 on_row;   // 0: a value for each column; 1: one for the row
+  i32 on_row;   // 0: a value for each column; 1: one for the row; 2: it must be, for an output on the row needs it
   i32 keepdims; // of an output on the row: whether the reduced axes stay, as 1
 } Tensor;
 
@@ -378,6 +378,9 @@ static Status *lay_out(Job *job, Extents *inputs, const Extents *full, i32 may_e
         dense &= inputs[place].extent[axis] == full->extent[axis];
         single &= inputs[place].extent[axis] == 1;
       }
+      if (!single && descriptor->tensor[place].on_row == 2)
+        return complain(job->api, descriptor, INVALID_ARGUMENT,
+                        "an input has several values a row, and an output that has one needs it");
       if (!dense && !single && layout->columns) {
         if (!may_expand)
           return complain(job->api, descriptor, NOT_IMPLEMENTED, "an input repeats along some of the reduced axes only");
@@ -509,7 +512,7 @@ static Status *run(Job *job, const Kernel *kernel, Context *context) {
   for (i32 place = 0; place < descriptor->inputs; place++) {
     job->column_stride[place] = layout->stride[place].column;
     job->row_stride[place] = layout->axes ? layout->stride[place].row[layout->axes - 1] : 0;
-    as_made &= layout->columns <= 1 || descriptor->tensor[place].on_row == !layout->stride[place].column;
+    as_made &= layout->columns <= 1 || !descriptor->tensor[place].on_row == !!layout->stride[place].column;
   }
   job->kernel = as_made ? kernel->fast : kernel->any;
   cut(job);

@@ -40,16 +40,17 @@
 @.str.14 = private unnamed_addr constant [2 x i8] c",\00", align 1
 @.str.15 = private unnamed_addr constant [2 x i8] c"]\00", align 1
 @.str.16 = private unnamed_addr constant [28 x i8] c"ONNX Runtime gave no output\00", align 1
-@.str.17 = private unnamed_addr constant [53 x i8] c"an input repeats along some of the reduced axes only\00", align 1
-@.str.18 = private unnamed_addr constant [15 x i8] c"cuModuleUnload\00", align 1
-@.str.19 = private unnamed_addr constant [13 x i8] c"libcuda.so.1\00", align 1
-@.str.20 = private unnamed_addr constant [15 x i8] c"cuLaunchKernel\00", align 1
-@.str.21 = private unnamed_addr constant [16 x i8] c"cuCtxGetCurrent\00", align 1
-@.str.22 = private unnamed_addr constant [46 x i8] c"one session runs in more than 8 CUDA contexts\00", align 1
-@.str.23 = private unnamed_addr constant [19 x i8] c"cuModuleLoadDataEx\00", align 1
-@.str.24 = private unnamed_addr constant [20 x i8] c"cuModuleGetFunction\00", align 1
-@.str.25 = private unnamed_addr constant [68 x i8] c"libcuda.so.1 of the NVIDIA driver does not load or lacks a function\00", align 1
-@.str.26 = private unnamed_addr constant [41 x i8] c" of the NVIDIA driver failed with error \00", align 1
+@.str.17 = private unnamed_addr constant [71 x i8] c"an input has several values a row, and an output that has one needs it\00", align 1
+@.str.18 = private unnamed_addr constant [53 x i8] c"an input repeats along some of the reduced axes only\00", align 1
+@.str.19 = private unnamed_addr constant [15 x i8] c"cuModuleUnload\00", align 1
+@.str.20 = private unnamed_addr constant [13 x i8] c"libcuda.so.1\00", align 1
+@.str.21 = private unnamed_addr constant [15 x i8] c"cuLaunchKernel\00", align 1
+@.str.22 = private unnamed_addr constant [16 x i8] c"cuCtxGetCurrent\00", align 1
+@.str.23 = private unnamed_addr constant [46 x i8] c"one session runs in more than 8 CUDA contexts\00", align 1
+@.str.24 = private unnamed_addr constant [19 x i8] c"cuModuleLoadDataEx\00", align 1
+@.str.25 = private unnamed_addr constant [20 x i8] c"cuModuleGetFunction\00", align 1
+@.str.26 = private unnamed_addr constant [68 x i8] c"libcuda.so.1 of the NVIDIA driver does not load or lacks a function\00", align 1
+@.str.27 = private unnamed_addr constant [41 x i8] c" of the NVIDIA driver failed with error \00", align 1
 
 declare extern_weak ptr @dlopen(ptr noundef, i32 noundef) #0
 
@@ -450,7 +451,7 @@ define internal void @destroy_on_gpu(ptr noundef %0) #1 {
   br i1 %10, label %11, label %38
 
 11:                                               ; preds = %1
-  %12 = call ptr @driver_function(ptr noundef @.str.18) #2
+  %12 = call ptr @driver_function(ptr noundef @.str.19) #2
   store ptr %12, ptr %4, align 8
   store i32 0, ptr %5, align 4
   br label %13
@@ -1212,13 +1213,13 @@ define internal ptr @run(ptr noundef %0, ptr noundef %1, ptr noundef %2) #1 {
   store i32 0, ptr %11, align 4
   br label %17
 
-17:                                               ; preds = %89, %3
+17:                                               ; preds = %93, %3
   %18 = load i32, ptr %11, align 4
   %19 = load ptr, ptr %8, align 8
   %20 = getelementptr inbounds nuw %struct.Descriptor, ptr %19, i32 0, i32 6
   %21 = load i32, ptr %20, align 8
   %22 = icmp slt i32 %18, %21
-  br i1 %22, label %23, label %92
+  br i1 %22, label %23, label %96
 
 23:                                               ; preds = %17
   %24 = load ptr, ptr %9, align 8
@@ -1270,7 +1271,7 @@ define internal ptr @run(ptr noundef %0, ptr noundef %1, ptr noundef %2) #1 {
   %62 = getelementptr inbounds nuw %struct.Layout, ptr %61, i32 0, i32 1
   %63 = load i64, ptr %62, align 8
   %64 = icmp sle i64 %63, 1
-  br i1 %64, label %84, label %65
+  br i1 %64, label %88, label %65
 
 65:                                               ; preds = %54
   %66 = load ptr, ptr %8, align 8
@@ -1280,94 +1281,98 @@ define internal ptr @run(ptr noundef %0, ptr noundef %1, ptr noundef %2) #1 {
   %70 = getelementptr inbounds [16 x %struct.Tensor], ptr %67, i64 0, i64 %69
   %71 = getelementptr inbounds nuw %struct.Tensor, ptr %70, i32 0, i32 2
   %72 = load i32, ptr %71, align 8
-  %73 = load ptr, ptr %9, align 8
-  %74 = getelementptr inbounds nuw %struct.Layout, ptr %73, i32 0, i32 4
-  %75 = load i32, ptr %11, align 4
-  %76 = sext i32 %75 to i64
-  %77 = getelementptr inbounds [16 x %struct.anon.0], ptr %74, i64 0, i64 %76
-  %78 = getelementptr inbounds nuw %struct.anon.0, ptr %77, i32 0, i32 1
-  %79 = load i64, ptr %78, align 8
-  %80 = icmp ne i64 %79, 0
-  %81 = xor i1 %80, true
-  %82 = zext i1 %81 to i32
-  %83 = icmp eq i32 %72, %82
-  br label %84
-
-84:                                               ; preds = %65, %54
-  %85 = phi i1 [ true, %54 ], [ %83, %65 ]
+  %73 = icmp ne i32 %72, 0
+  %74 = xor i1 %73, true
+  %75 = zext i1 %74 to i32
+  %76 = load ptr, ptr %9, align 8
+  %77 = getelementptr inbounds nuw %struct.Layout, ptr %76, i32 0, i32 4
+  %78 = load i32, ptr %11, align 4
+  %79 = sext i32 %78 to i64
+  %80 = getelementptr inbounds [16 x %struct.anon.0], ptr %77, i64 0, i64 %79
+  %81 = getelementptr inbounds nuw %struct.anon.0, ptr %80, i32 0, i32 1
+  %82 = load i64, ptr %81, align 8
+  %83 = icmp ne i64 %82, 0
+  %84 = xor i1 %83, true
+  %85 = xor i1 %84, true
   %86 = zext i1 %85 to i32
-  %87 = load i32, ptr %10, align 4
-  %88 = and i32 %87, %86
-  store i32 %88, ptr %10, align 4
-  br label %89
+  %87 = icmp eq i32 %75, %86
+  br label %88
 
-89:                                               ; preds = %84
-  %90 = load i32, ptr %11, align 4
-  %91 = add nsw i32 %90, 1
-  store i32 %91, ptr %11, align 4
+88:                                               ; preds = %65, %54
+  %89 = phi i1 [ true, %54 ], [ %87, %65 ]
+  %90 = zext i1 %89 to i32
+  %91 = load i32, ptr %10, align 4
+  %92 = and i32 %91, %90
+  store i32 %92, ptr %10, align 4
+  br label %93
+
+93:                                               ; preds = %88
+  %94 = load i32, ptr %11, align 4
+  %95 = add nsw i32 %94, 1
+  store i32 %95, ptr %11, align 4
   br label %17
 
-92:                                               ; preds = %17
-  %93 = load i32, ptr %10, align 4
-  %94 = icmp ne i32 %93, 0
-  br i1 %94, label %95, label %99
+96:                                               ; preds = %17
+  %97 = load i32, ptr %10, align 4
+  %98 = icmp ne i32 %97, 0
+  br i1 %98, label %99, label %103
 
-95:                                               ; preds = %92
-  %96 = load ptr, ptr %6, align 8
-  %97 = getelementptr inbounds nuw %struct.Kernel, ptr %96, i32 0, i32 2
-  %98 = load ptr, ptr %97, align 8
-  br label %103
-
-99:                                               ; preds = %92
+99:                                               ; preds = %96
   %100 = load ptr, ptr %6, align 8
-  %101 = getelementptr inbounds nuw %struct.Kernel, ptr %100, i32 0, i32 3
+  %101 = getelementptr inbounds nuw %struct.Kernel, ptr %100, i32 0, i32 2
   %102 = load ptr, ptr %101, align 8
-  br label %103
+  br label %107
 
-103:                                              ; preds = %99, %95
-  %104 = phi ptr [ %98, %95 ], [ %102, %99 ]
-  %105 = load ptr, ptr %5, align 8
-  %106 = getelementptr inbounds nuw %struct.Job, ptr %105, i32 0, i32 2
-  store ptr %104, ptr %106, align 8
-  %107 = load ptr, ptr %5, align 8
-  call void @cut(ptr noundef %107) #2
-  %108 = load ptr, ptr %5, align 8
-  %109 = getelementptr inbounds nuw %struct.Job, ptr %108, i32 0, i32 8
-  %110 = load i64, ptr %109, align 8
-  %111 = icmp sgt i64 %110, 1
-  br i1 %111, label %112, label %125
+103:                                              ; preds = %96
+  %104 = load ptr, ptr %6, align 8
+  %105 = getelementptr inbounds nuw %struct.Kernel, ptr %104, i32 0, i32 3
+  %106 = load ptr, ptr %105, align 8
+  br label %107
 
-112:                                              ; preds = %103
-  %113 = load ptr, ptr %5, align 8
-  %114 = getelementptr inbounds nuw %struct.Job, ptr %113, i32 0, i32 0
-  %115 = load ptr, ptr %114, align 8
-  %116 = getelementptr inbounds nuw %struct.Api, ptr %115, i32 0, i32 0
-  %117 = getelementptr inbounds [512 x ptr], ptr %116, i64 0, i64 274
-  %118 = load ptr, ptr %117, align 8
-  %119 = load ptr, ptr %7, align 8
-  %120 = load ptr, ptr %5, align 8
-  %121 = getelementptr inbounds nuw %struct.Job, ptr %120, i32 0, i32 8
-  %122 = load i64, ptr %121, align 8
-  %123 = load ptr, ptr %5, align 8
-  %124 = call ptr %118(ptr noundef %119, ptr noundef @run_piece, i64 noundef %122, i64 noundef 0, ptr noundef %123) #2
-  store ptr %124, ptr %4, align 8
-  br label %133
+107:                                              ; preds = %103, %99
+  %108 = phi ptr [ %102, %99 ], [ %106, %103 ]
+  %109 = load ptr, ptr %5, align 8
+  %110 = getelementptr inbounds nuw %struct.Job, ptr %109, i32 0, i32 2
+  store ptr %108, ptr %110, align 8
+  %111 = load ptr, ptr %5, align 8
+  call void @cut(ptr noundef %111) #2
+  %112 = load ptr, ptr %5, align 8
+  %113 = getelementptr inbounds nuw %struct.Job, ptr %112, i32 0, i32 8
+  %114 = load i64, ptr %113, align 8
+  %115 = icmp sgt i64 %114, 1
+  br i1 %115, label %116, label %129
 
-125:                                              ; preds = %103
-  %126 = load ptr, ptr %5, align 8
-  %127 = load ptr, ptr %9, align 8
-  %128 = getelementptr inbounds nuw %struct.Layout, ptr %127, i32 0, i32 0
-  %129 = load i64, ptr %128, align 8
-  %130 = load ptr, ptr %9, align 8
-  %131 = getelementptr inbounds nuw %struct.Layout, ptr %130, i32 0, i32 1
-  %132 = load i64, ptr %131, align 8
-  call void @run_on(ptr noundef %126, i64 noundef 0, i64 noundef %129, i64 noundef 0, i64 noundef %132) #2
+116:                                              ; preds = %107
+  %117 = load ptr, ptr %5, align 8
+  %118 = getelementptr inbounds nuw %struct.Job, ptr %117, i32 0, i32 0
+  %119 = load ptr, ptr %118, align 8
+  %120 = getelementptr inbounds nuw %struct.Api, ptr %119, i32 0, i32 0
+  %121 = getelementptr inbounds [512 x ptr], ptr %120, i64 0, i64 274
+  %122 = load ptr, ptr %121, align 8
+  %123 = load ptr, ptr %7, align 8
+  %124 = load ptr, ptr %5, align 8
+  %125 = getelementptr inbounds nuw %struct.Job, ptr %124, i32 0, i32 8
+  %126 = load i64, ptr %125, align 8
+  %127 = load ptr, ptr %5, align 8
+  %128 = call ptr %122(ptr noundef %123, ptr noundef @run_piece, i64 noundef %126, i64 noundef 0, ptr noundef %127) #2
+  store ptr %128, ptr %4, align 8
+  br label %137
+
+129:                                              ; preds = %107
+  %130 = load ptr, ptr %5, align 8
+  %131 = load ptr, ptr %9, align 8
+  %132 = getelementptr inbounds nuw %struct.Layout, ptr %131, i32 0, i32 0
+  %133 = load i64, ptr %132, align 8
+  %134 = load ptr, ptr %9, align 8
+  %135 = getelementptr inbounds nuw %struct.Layout, ptr %134, i32 0, i32 1
+  %136 = load i64, ptr %135, align 8
+  call void @run_on(ptr noundef %130, i64 noundef 0, i64 noundef %133, i64 noundef 0, i64 noundef %136) #2
   store ptr null, ptr %4, align 8
-  br label %133
+  br label %137
 
-133:                                              ; preds = %125, %112
-  %134 = load ptr, ptr %4, align 8
-  ret ptr %134
+137:                                              ; preds = %129, %116
+  %138 = load ptr, ptr %4, align 8
+  ret ptr %138
 }
 
 ; Function Attrs: nounwind uwtable
@@ -2092,7 +2097,7 @@ define internal ptr @lay_out(ptr noundef %0, ptr noundef %1, ptr noundef %2, i32
   %38 = getelementptr inbounds nuw %struct.Descriptor, ptr %37, i32 0, i32 8
   %39 = load i32, ptr %38, align 8
   %40 = icmp ne i32 %39, 0
-  br i1 %40, label %41, label %158
+  br i1 %40, label %41, label %176
 
 41:                                               ; preds = %4
   %42 = load ptr, ptr %8, align 8
@@ -2109,11 +2114,11 @@ define internal ptr @lay_out(ptr noundef %0, ptr noundef %1, ptr noundef %2, i32
   store i32 0, ptr %14, align 4
   br label %52
 
-52:                                               ; preds = %149, %41
+52:                                               ; preds = %167, %41
   %53 = load i32, ptr %14, align 4
   %54 = load i32, ptr %12, align 4
   %55 = icmp slt i32 %53, %54
-  br i1 %55, label %56, label %152
+  br i1 %55, label %56, label %170
 
 56:                                               ; preds = %52
   store i32 1, ptr %15, align 4
@@ -2174,212 +2179,237 @@ define internal ptr @lay_out(ptr noundef %0, ptr noundef %1, ptr noundef %2, i32
   br label %58
 
 100:                                              ; preds = %58
-  %101 = load i32, ptr %15, align 4
+  %101 = load i32, ptr %16, align 4
   %102 = icmp ne i32 %101, 0
-  br i1 %102, label %137, label %103
+  br i1 %102, label %118, label %103
 
 103:                                              ; preds = %100
-  %104 = load i32, ptr %16, align 4
-  %105 = icmp ne i32 %104, 0
-  br i1 %105, label %137, label %106
+  %104 = load ptr, ptr %10, align 8
+  %105 = getelementptr inbounds nuw %struct.Descriptor, ptr %104, i32 0, i32 10
+  %106 = load i32, ptr %14, align 4
+  %107 = sext i32 %106 to i64
+  %108 = getelementptr inbounds [16 x %struct.Tensor], ptr %105, i64 0, i64 %107
+  %109 = getelementptr inbounds nuw %struct.Tensor, ptr %108, i32 0, i32 2
+  %110 = load i32, ptr %109, align 8
+  %111 = icmp eq i32 %110, 2
+  br i1 %111, label %112, label %118
 
-106:                                              ; preds = %103
-  %107 = load ptr, ptr %11, align 8
-  %108 = getelementptr inbounds nuw %struct.Layout, ptr %107, i32 0, i32 1
-  %109 = load i64, ptr %108, align 8
-  %110 = icmp ne i64 %109, 0
-  br i1 %110, label %111, label %137
+112:                                              ; preds = %103
+  %113 = load ptr, ptr %6, align 8
+  %114 = getelementptr inbounds nuw %struct.Job, ptr %113, i32 0, i32 0
+  %115 = load ptr, ptr %114, align 8
+  %116 = load ptr, ptr %10, align 8
+  %117 = call ptr @complain(ptr noundef %115, ptr noundef %116, i32 noundef 2, ptr noundef @.str.17) #2
+  store ptr %117, ptr %5, align 8
+  br label %253
 
-111:                                              ; preds = %106
-  %112 = load i32, ptr %9, align 4
-  %113 = icmp ne i32 %112, 0
-  br i1 %113, label %120, label %114
+118:                                              ; preds = %103, %100
+  %119 = load i32, ptr %15, align 4
+  %120 = icmp ne i32 %119, 0
+  br i1 %120, label %155, label %121
 
-114:                                              ; preds = %111
-  %115 = load ptr, ptr %6, align 8
-  %116 = getelementptr inbounds nuw %struct.Job, ptr %115, i32 0, i32 0
-  %117 = load ptr, ptr %116, align 8
-  %118 = load ptr, ptr %10, align 8
-  %119 = call ptr @complain(ptr noundef %117, ptr noundef %118, i32 noundef 9, ptr noundef @.str.17) #2
-  store ptr %119, ptr %5, align 8
-  br label %235
+121:                                              ; preds = %118
+  %122 = load i32, ptr %16, align 4
+  %123 = icmp ne i32 %122, 0
+  br i1 %123, label %155, label %124
 
-120:                                              ; preds = %111
-  br label %121
+124:                                              ; preds = %121
+  %125 = load ptr, ptr %11, align 8
+  %126 = getelementptr inbounds nuw %struct.Layout, ptr %125, i32 0, i32 1
+  %127 = load i64, ptr %126, align 8
+  %128 = icmp ne i64 %127, 0
+  br i1 %128, label %129, label %155
 
-121:                                              ; preds = %120
-  %122 = load ptr, ptr %6, align 8
-  %123 = load i32, ptr %14, align 4
-  %124 = load ptr, ptr %7, align 8
-  %125 = load i32, ptr %14, align 4
-  %126 = sext i32 %125 to i64
-  %127 = getelementptr inbounds %struct.Extents, ptr %124, i64 %126
-  %128 = load ptr, ptr %8, align 8
-  %129 = load i32, ptr %13, align 4
-  %130 = call ptr @expand(ptr noundef %122, i32 noundef %123, ptr noundef %127, ptr noundef %128, i32 noundef %129) #2
-  store ptr %130, ptr %18, align 8
-  %131 = load ptr, ptr %18, align 8
-  %132 = icmp ne ptr %131, null
-  br i1 %132, label %133, label %135
+129:                                              ; preds = %124
+  %130 = load i32, ptr %9, align 4
+  %131 = icmp ne i32 %130, 0
+  br i1 %131, label %138, label %132
 
-133:                                              ; preds = %121
-  %134 = load ptr, ptr %18, align 8
-  store ptr %134, ptr %5, align 8
-  br label %235
+132:                                              ; preds = %129
+  %133 = load ptr, ptr %6, align 8
+  %134 = getelementptr inbounds nuw %struct.Job, ptr %133, i32 0, i32 0
+  %135 = load ptr, ptr %134, align 8
+  %136 = load ptr, ptr %10, align 8
+  %137 = call ptr @complain(ptr noundef %135, ptr noundef %136, i32 noundef 9, ptr noundef @.str.18) #2
+  store ptr %137, ptr %5, align 8
+  br label %253
 
-135:                                              ; preds = %121
-  br label %136
+138:                                              ; preds = %129
+  br label %139
 
-136:                                              ; preds = %135
-  br label %137
+139:                                              ; preds = %138
+  %140 = load ptr, ptr %6, align 8
+  %141 = load i32, ptr %14, align 4
+  %142 = load ptr, ptr %7, align 8
+  %143 = load i32, ptr %14, align 4
+  %144 = sext i32 %143 to i64
+  %145 = getelementptr inbounds %struct.Extents, ptr %142, i64 %144
+  %146 = load ptr, ptr %8, align 8
+  %147 = load i32, ptr %13, align 4
+  %148 = call ptr @expand(ptr noundef %140, i32 noundef %141, ptr noundef %145, ptr noundef %146, i32 noundef %147) #2
+  store ptr %148, ptr %18, align 8
+  %149 = load ptr, ptr %18, align 8
+  %150 = icmp ne ptr %149, null
+  br i1 %150, label %151, label %153
 
-137:                                              ; preds = %136, %106, %103, %100
-  %138 = load i32, ptr %16, align 4
-  %139 = icmp ne i32 %138, 0
-  %140 = xor i1 %139, true
-  %141 = zext i1 %140 to i32
-  %142 = sext i32 %141 to i64
-  %143 = load ptr, ptr %11, align 8
-  %144 = getelementptr inbounds nuw %struct.Layout, ptr %143, i32 0, i32 4
-  %145 = load i32, ptr %14, align 4
-  %146 = sext i32 %145 to i64
-  %147 = getelementptr inbounds [16 x %struct.anon.0], ptr %144, i64 0, i64 %146
-  %148 = getelementptr inbounds nuw %struct.anon.0, ptr %147, i32 0, i32 1
-  store i64 %142, ptr %148, align 8
-  br label %149
+151:                                              ; preds = %139
+  %152 = load ptr, ptr %18, align 8
+  store ptr %152, ptr %5, align 8
+  br label %253
 
-149:                                              ; preds = %137
-  %150 = load i32, ptr %14, align 4
-  %151 = add nsw i32 %150, 1
-  store i32 %151, ptr %14, align 4
+153:                                              ; preds = %139
+  br label %154
+
+154:                                              ; preds = %153
+  br label %155
+
+155:                                              ; preds = %154, %124, %121, %118
+  %156 = load i32, ptr %16, align 4
+  %157 = icmp ne i32 %156, 0
+  %158 = xor i1 %157, true
+  %159 = zext i1 %158 to i32
+  %160 = sext i32 %159 to i64
+  %161 = load ptr, ptr %11, align 8
+  %162 = getelementptr inbounds nuw %struct.Layout, ptr %161, i32 0, i32 4
+  %163 = load i32, ptr %14, align 4
+  %164 = sext i32 %163 to i64
+  %165 = getelementptr inbounds [16 x %struct.anon.0], ptr %162, i64 0, i64 %164
+  %166 = getelementptr inbounds nuw %struct.anon.0, ptr %165, i32 0, i32 1
+  store i64 %160, ptr %166, align 8
+  br label %167
+
+167:                                              ; preds = %155
+  %168 = load i32, ptr %14, align 4
+  %169 = add nsw i32 %168, 1
+  store i32 %169, ptr %14, align 4
   br label %52
 
-152:                                              ; preds = %52
-  %153 = load ptr, ptr %11, align 8
-  %154 = load i32, ptr %12, align 4
-  %155 = load ptr, ptr %7, align 8
-  %156 = load ptr, ptr %8, align 8
-  %157 = load i32, ptr %13, align 4
-  call void @merge_axes(ptr noundef %153, i32 noundef %154, ptr noundef %155, ptr noundef %156, i32 noundef %157) #2
-  br label %224
+170:                                              ; preds = %52
+  %171 = load ptr, ptr %11, align 8
+  %172 = load i32, ptr %12, align 4
+  %173 = load ptr, ptr %7, align 8
+  %174 = load ptr, ptr %8, align 8
+  %175 = load i32, ptr %13, align 4
+  call void @merge_axes(ptr noundef %171, i32 noundef %172, ptr noundef %173, ptr noundef %174, i32 noundef %175) #2
+  br label %242
 
-158:                                              ; preds = %4
-  %159 = load ptr, ptr %11, align 8
-  %160 = load i32, ptr %12, align 4
-  %161 = load ptr, ptr %7, align 8
-  %162 = load ptr, ptr %8, align 8
-  %163 = load ptr, ptr %8, align 8
-  %164 = getelementptr inbounds nuw %struct.Extents, ptr %163, i32 0, i32 0
-  %165 = load i32, ptr %164, align 8
-  call void @merge_axes(ptr noundef %159, i32 noundef %160, ptr noundef %161, ptr noundef %162, i32 noundef %165) #2
-  %166 = load ptr, ptr %11, align 8
-  %167 = getelementptr inbounds nuw %struct.Layout, ptr %166, i32 0, i32 1
-  store i64 1, ptr %167, align 8
+176:                                              ; preds = %4
+  %177 = load ptr, ptr %11, align 8
+  %178 = load i32, ptr %12, align 4
+  %179 = load ptr, ptr %7, align 8
+  %180 = load ptr, ptr %8, align 8
+  %181 = load ptr, ptr %8, align 8
+  %182 = getelementptr inbounds nuw %struct.Extents, ptr %181, i32 0, i32 0
+  %183 = load i32, ptr %182, align 8
+  call void @merge_axes(ptr noundef %177, i32 noundef %178, ptr noundef %179, ptr noundef %180, i32 noundef %183) #2
+  %184 = load ptr, ptr %11, align 8
+  %185 = getelementptr inbounds nuw %struct.Layout, ptr %184, i32 0, i32 1
+  store i64 1, ptr %185, align 8
   store i32 0, ptr %19, align 4
-  br label %168
+  br label %186
 
-168:                                              ; preds = %179, %158
-  %169 = load i32, ptr %19, align 4
-  %170 = load i32, ptr %12, align 4
-  %171 = icmp slt i32 %169, %170
-  br i1 %171, label %172, label %182
+186:                                              ; preds = %197, %176
+  %187 = load i32, ptr %19, align 4
+  %188 = load i32, ptr %12, align 4
+  %189 = icmp slt i32 %187, %188
+  br i1 %189, label %190, label %200
 
-172:                                              ; preds = %168
-  %173 = load ptr, ptr %11, align 8
-  %174 = getelementptr inbounds nuw %struct.Layout, ptr %173, i32 0, i32 4
-  %175 = load i32, ptr %19, align 4
-  %176 = sext i32 %175 to i64
-  %177 = getelementptr inbounds [16 x %struct.anon.0], ptr %174, i64 0, i64 %176
-  %178 = getelementptr inbounds nuw %struct.anon.0, ptr %177, i32 0, i32 1
-  store i64 0, ptr %178, align 8
-  br label %179
+190:                                              ; preds = %186
+  %191 = load ptr, ptr %11, align 8
+  %192 = getelementptr inbounds nuw %struct.Layout, ptr %191, i32 0, i32 4
+  %193 = load i32, ptr %19, align 4
+  %194 = sext i32 %193 to i64
+  %195 = getelementptr inbounds [16 x %struct.anon.0], ptr %192, i64 0, i64 %194
+  %196 = getelementptr inbounds nuw %struct.anon.0, ptr %195, i32 0, i32 1
+  store i64 0, ptr %196, align 8
+  br label %197
 
-179:                                              ; preds = %172
-  %180 = load i32, ptr %19, align 4
-  %181 = add nsw i32 %180, 1
-  store i32 %181, ptr %19, align 4
-  br label %168
+197:                                              ; preds = %190
+  %198 = load i32, ptr %19, align 4
+  %199 = add nsw i32 %198, 1
+  store i32 %199, ptr %19, align 4
+  br label %186
 
-182:                                              ; preds = %168
-  %183 = load ptr, ptr %11, align 8
-  %184 = getelementptr inbounds nuw %struct.Layout, ptr %183, i32 0, i32 2
-  %185 = load i64, ptr %184, align 8
-  %186 = icmp ne i64 %185, 0
-  br i1 %186, label %187, label %223
+200:                                              ; preds = %186
+  %201 = load ptr, ptr %11, align 8
+  %202 = getelementptr inbounds nuw %struct.Layout, ptr %201, i32 0, i32 2
+  %203 = load i64, ptr %202, align 8
+  %204 = icmp ne i64 %203, 0
+  br i1 %204, label %205, label %241
 
-187:                                              ; preds = %182
-  %188 = load ptr, ptr %11, align 8
-  %189 = getelementptr inbounds nuw %struct.Layout, ptr %188, i32 0, i32 2
-  %190 = load i64, ptr %189, align 8
-  %191 = add nsw i64 %190, -1
-  store i64 %191, ptr %189, align 8
-  store i64 %191, ptr %20, align 8
-  %192 = load ptr, ptr %11, align 8
-  %193 = getelementptr inbounds nuw %struct.Layout, ptr %192, i32 0, i32 3
-  %194 = load i64, ptr %20, align 8
-  %195 = getelementptr inbounds [8 x i64], ptr %193, i64 0, i64 %194
-  %196 = load i64, ptr %195, align 8
-  %197 = load ptr, ptr %11, align 8
-  %198 = getelementptr inbounds nuw %struct.Layout, ptr %197, i32 0, i32 1
-  store i64 %196, ptr %198, align 8
+205:                                              ; preds = %200
+  %206 = load ptr, ptr %11, align 8
+  %207 = getelementptr inbounds nuw %struct.Layout, ptr %206, i32 0, i32 2
+  %208 = load i64, ptr %207, align 8
+  %209 = add nsw i64 %208, -1
+  store i64 %209, ptr %207, align 8
+  store i64 %209, ptr %20, align 8
+  %210 = load ptr, ptr %11, align 8
+  %211 = getelementptr inbounds nuw %struct.Layout, ptr %210, i32 0, i32 3
+  %212 = load i64, ptr %20, align 8
+  %213 = getelementptr inbounds [8 x i64], ptr %211, i64 0, i64 %212
+  %214 = load i64, ptr %213, align 8
+  %215 = load ptr, ptr %11, align 8
+  %216 = getelementptr inbounds nuw %struct.Layout, ptr %215, i32 0, i32 1
+  store i64 %214, ptr %216, align 8
   store i32 0, ptr %21, align 4
-  br label %199
+  br label %217
 
-199:                                              ; preds = %219, %187
-  %200 = load i32, ptr %21, align 4
-  %201 = load i32, ptr %12, align 4
-  %202 = icmp slt i32 %200, %201
-  br i1 %202, label %203, label %222
+217:                                              ; preds = %237, %205
+  %218 = load i32, ptr %21, align 4
+  %219 = load i32, ptr %12, align 4
+  %220 = icmp slt i32 %218, %219
+  br i1 %220, label %221, label %240
 
-203:                                              ; preds = %199
-  %204 = load ptr, ptr %11, align 8
-  %205 = getelementptr inbounds nuw %struct.Layout, ptr %204, i32 0, i32 4
-  %206 = load i32, ptr %21, align 4
-  %207 = sext i32 %206 to i64
-  %208 = getelementptr inbounds [16 x %struct.anon.0], ptr %205, i64 0, i64 %207
-  %209 = getelementptr inbounds nuw %struct.anon.0, ptr %208, i32 0, i32 0
-  %210 = load i64, ptr %20, align 8
-  %211 = getelementptr inbounds [8 x i64], ptr %209, i64 0, i64 %210
-  %212 = load i64, ptr %211, align 8
-  %213 = load ptr, ptr %11, align 8
-  %214 = getelementptr inbounds nuw %struct.Layout, ptr %213, i32 0, i32 4
-  %215 = load i32, ptr %21, align 4
-  %216 = sext i32 %215 to i64
-  %217 = getelementptr inbounds [16 x %struct.anon.0], ptr %214, i64 0, i64 %216
-  %218 = getelementptr inbounds nuw %struct.anon.0, ptr %217, i32 0, i32 1
-  store i64 %212, ptr %218, align 8
-  br label %219
-
-219:                                              ; preds = %203
-  %220 = load i32, ptr %21, align 4
-  %221 = add nsw i32 %220, 1
-  store i32 %221, ptr %21, align 4
-  br label %199
-
-222:                                              ; preds = %199
-  br label %223
-
-223:                                              ; preds = %222, %182
-  br label %224
-
-224:                                              ; preds = %223, %152
-  %225 = load ptr, ptr %11, align 8
-  %226 = getelementptr inbounds nuw %struct.Layout, ptr %225, i32 0, i32 3
-  %227 = getelementptr inbounds [8 x i64], ptr %226, i64 0, i64 0
-  %228 = load ptr, ptr %11, align 8
-  %229 = getelementptr inbounds nuw %struct.Layout, ptr %228, i32 0, i32 2
+221:                                              ; preds = %217
+  %222 = load ptr, ptr %11, align 8
+  %223 = getelementptr inbounds nuw %struct.Layout, ptr %222, i32 0, i32 4
+  %224 = load i32, ptr %21, align 4
+  %225 = sext i32 %224 to i64
+  %226 = getelementptr inbounds [16 x %struct.anon.0], ptr %223, i64 0, i64 %225
+  %227 = getelementptr inbounds nuw %struct.anon.0, ptr %226, i32 0, i32 0
+  %228 = load i64, ptr %20, align 8
+  %229 = getelementptr inbounds [8 x i64], ptr %227, i64 0, i64 %228
   %230 = load i64, ptr %229, align 8
-  %231 = trunc i64 %230 to i32
-  %232 = call i64 @product(ptr noundef %227, i32 noundef 0, i32 noundef %231) #2
-  %233 = load ptr, ptr %11, align 8
-  %234 = getelementptr inbounds nuw %struct.Layout, ptr %233, i32 0, i32 0
-  store i64 %232, ptr %234, align 8
-  store ptr null, ptr %5, align 8
-  br label %235
+  %231 = load ptr, ptr %11, align 8
+  %232 = getelementptr inbounds nuw %struct.Layout, ptr %231, i32 0, i32 4
+  %233 = load i32, ptr %21, align 4
+  %234 = sext i32 %233 to i64
+  %235 = getelementptr inbounds [16 x %struct.anon.0], ptr %232, i64 0, i64 %234
+  %236 = getelementptr inbounds nuw %struct.anon.0, ptr %235, i32 0, i32 1
+  store i64 %230, ptr %236, align 8
+  br label %237
 
-235:                                              ; preds = %224, %133, %114
-  %236 = load ptr, ptr %5, align 8
-  ret ptr %236
+237:                                              ; preds = %221
+  %238 = load i32, ptr %21, align 4
+  %239 = add nsw i32 %238, 1
+  store i32 %239, ptr %21, align 4
+  br label %217
+
+240:                                              ; preds = %217
+  br label %241
+
+241:                                              ; preds = %240, %200
+  br label %242
+
+242:                                              ; preds = %241, %170
+  %243 = load ptr, ptr %11, align 8
+  %244 = getelementptr inbounds nuw %struct.Layout, ptr %243, i32 0, i32 3
+  %245 = getelementptr inbounds [8 x i64], ptr %244, i64 0, i64 0
+  %246 = load ptr, ptr %11, align 8
+  %247 = getelementptr inbounds nuw %struct.Layout, ptr %246, i32 0, i32 2
+  %248 = load i64, ptr %247, align 8
+  %249 = trunc i64 %248 to i32
+  %250 = call i64 @product(ptr noundef %245, i32 noundef 0, i32 noundef %249) #2
+  %251 = load ptr, ptr %11, align 8
+  %252 = getelementptr inbounds nuw %struct.Layout, ptr %251, i32 0, i32 0
+  store i64 %250, ptr %252, align 8
+  store ptr null, ptr %5, align 8
+  br label %253
+
+253:                                              ; preds = %242, %151, %132, %112
+  %254 = load ptr, ptr %5, align 8
+  ret ptr %254
 }
 
 ; Function Attrs: nounwind uwtable
@@ -3708,7 +3738,7 @@ define internal ptr @driver_function(ptr noundef %0) #1 {
 
 9:                                                ; preds = %6
   %10 = load volatile ptr, ptr @find_library, align 8
-  %11 = call ptr %10(ptr noundef @.str.19, i32 noundef 2) #2
+  %11 = call ptr %10(ptr noundef @.str.20, i32 noundef 2) #2
   br label %13
 
 12:                                               ; preds = %6, %1
@@ -3899,7 +3929,7 @@ define internal ptr @launch(ptr noundef %0, ptr noundef %1, ptr noundef %2) #1 {
 109:                                              ; preds = %96
   %110 = load ptr, ptr %5, align 8
   %111 = load i32, ptr %18, align 4
-  %112 = call ptr @complain_of_driver(ptr noundef %110, ptr noundef @.str.20, i32 noundef %111) #2
+  %112 = call ptr @complain_of_driver(ptr noundef %110, ptr noundef @.str.21, i32 noundef %111) #2
   br label %114
 
 113:                                              ; preds = %96
@@ -3970,7 +4000,7 @@ define internal ptr @complain_of_driver(ptr noundef %0, ptr noundef %1, i32 noun
   call void @say_operator(ptr noundef %7, ptr noundef %10) #2
   %11 = load ptr, ptr %5, align 8
   call void @say(ptr noundef %7, ptr noundef %11) #2
-  call void @say(ptr noundef %7, ptr noundef @.str.26) #2
+  call void @say(ptr noundef %7, ptr noundef @.str.27) #2
   %12 = load i32, ptr %6, align 4
   %13 = sext i32 %12 to i64
   call void @say_number(ptr noundef %7, i64 noundef %13) #2
@@ -4034,7 +4064,7 @@ define internal ptr @load_in_context(ptr noundef %0, ptr noundef %1) #1 {
 30:                                               ; preds = %27, %19
   %31 = load ptr, ptr %4, align 8
   %32 = load i32, ptr %9, align 4
-  %33 = call ptr @complain_of_driver(ptr noundef %31, ptr noundef @.str.21, i32 noundef %32) #2
+  %33 = call ptr @complain_of_driver(ptr noundef %31, ptr noundef @.str.22, i32 noundef %32) #2
   store ptr %33, ptr %3, align 8
   br label %146
 
@@ -4098,7 +4128,7 @@ define internal ptr @load_in_context(ptr noundef %0, ptr noundef %1) #1 {
   %73 = load ptr, ptr %4, align 8
   %74 = getelementptr inbounds nuw %struct.Kernel, ptr %73, i32 0, i32 0
   %75 = load ptr, ptr %74, align 8
-  %76 = call ptr @complain(ptr noundef %72, ptr noundef %75, i32 noundef 6, ptr noundef @.str.22) #2
+  %76 = call ptr @complain(ptr noundef %72, ptr noundef %75, i32 noundef 6, ptr noundef @.str.23) #2
   store ptr %76, ptr %3, align 8
   br label %146
 
@@ -4121,7 +4151,7 @@ define internal ptr @load_in_context(ptr noundef %0, ptr noundef %1) #1 {
 90:                                               ; preds = %77
   %91 = load ptr, ptr %4, align 8
   %92 = load i32, ptr %9, align 4
-  %93 = call ptr @complain_of_driver(ptr noundef %91, ptr noundef @.str.23, i32 noundef %92) #2
+  %93 = call ptr @complain_of_driver(ptr noundef %91, ptr noundef @.str.24, i32 noundef %92) #2
   store ptr %93, ptr %3, align 8
   br label %146
 
@@ -4146,7 +4176,7 @@ define internal ptr @load_in_context(ptr noundef %0, ptr noundef %1) #1 {
 109:                                              ; preds = %94
   %110 = load ptr, ptr %4, align 8
   %111 = load i32, ptr %9, align 4
-  %112 = call ptr @complain_of_driver(ptr noundef %110, ptr noundef @.str.24, i32 noundef %111) #2
+  %112 = call ptr @complain_of_driver(ptr noundef %110, ptr noundef @.str.25, i32 noundef %111) #2
   store ptr %112, ptr %3, align 8
   br label %146
 
@@ -4215,15 +4245,15 @@ define internal ptr @find_driver(ptr noundef %0) #1 {
   br label %56
 
 12:                                               ; preds = %1
-  %13 = call ptr @driver_function(ptr noundef @.str.21) #2
+  %13 = call ptr @driver_function(ptr noundef @.str.22) #2
   %14 = load ptr, ptr %4, align 8
   %15 = getelementptr inbounds nuw %struct.Driver, ptr %14, i32 0, i32 0
   store ptr %13, ptr %15, align 8
-  %16 = call ptr @driver_function(ptr noundef @.str.23) #2
+  %16 = call ptr @driver_function(ptr noundef @.str.24) #2
   %17 = load ptr, ptr %4, align 8
   %18 = getelementptr inbounds nuw %struct.Driver, ptr %17, i32 0, i32 1
   store ptr %16, ptr %18, align 8
-  %19 = call ptr @driver_function(ptr noundef @.str.24) #2
+  %19 = call ptr @driver_function(ptr noundef @.str.25) #2
   %20 = load ptr, ptr %4, align 8
   %21 = getelementptr inbounds nuw %struct.Driver, ptr %20, i32 0, i32 2
   store ptr %19, ptr %21, align 8
@@ -4248,7 +4278,7 @@ define internal ptr @find_driver(ptr noundef %0) #1 {
   br i1 %35, label %36, label %40
 
 36:                                               ; preds = %31
-  %37 = call ptr @driver_function(ptr noundef @.str.20) #2
+  %37 = call ptr @driver_function(ptr noundef @.str.21) #2
   %38 = load ptr, ptr %4, align 8
   %39 = getelementptr inbounds nuw %struct.Driver, ptr %38, i32 0, i32 3
   store ptr %37, ptr %39, align 8
@@ -4271,7 +4301,7 @@ define internal ptr @find_driver(ptr noundef %0) #1 {
   %50 = load ptr, ptr %3, align 8
   %51 = getelementptr inbounds nuw %struct.Kernel, ptr %50, i32 0, i32 0
   %52 = load ptr, ptr %51, align 8
-  %53 = call ptr @complain(ptr noundef %49, ptr noundef %52, i32 noundef 6, ptr noundef @.str.25) #2
+  %53 = call ptr @complain(ptr noundef %49, ptr noundef %52, i32 noundef 6, ptr noundef @.str.26) #2
   br label %54
 
 54:                                               ; preds = %46, %45
