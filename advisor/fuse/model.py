@@ -85,6 +85,15 @@ def load(path: Path) -> ir.Model:
     return model
 
 
+def constant_tensor(node: ir.Node) -> ir.TensorProtocol | None:
+    """The tensor that a Constant node gives; None where it is none, or an attribute of a function."""
+    given = node.attributes.get("value")
+    if given is not None and given.type is ir.AttributeType.TENSOR:
+        tensor: ir.TensorProtocol | None = given.value  # onnx-ir checks this against a protocol, which takes long
+        return tensor
+    return ir.convenience.get_const_tensor(node.outputs[0])
+
+
 def clone(model: ir.Model) -> ir.Model:
     """A copy that may be changed freely; the tensors, which nobody changes, are shared."""
     return model.clone()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import onnx
 import onnx_ir as ir
 
+from advisor.fuse.model import constant_tensor
 from advisor.fuse.sizes import sizes_of
 
 if TYPE_CHECKING:
@@ -102,7 +103,7 @@ class Scope:
             or any(a.is_ref() for a in node.attributes.values())
         ):
             return None
-        return ir.convenience.get_const_tensor(value)
+        return constant_tensor(node)
 
     def constant(self, value: ir.Value) -> NDArray[Any] | None:
         """The array that VALUE is in every run; None where it may differ."""

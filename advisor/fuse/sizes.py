@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 import onnx_ir as ir
 
+from advisor.fuse.model import constant_tensor
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -194,7 +196,7 @@ class _Pass:
         return (len(elements),), elements
 
     def _on_constant(self, node: ir.Node) -> Found:
-        tensor = ir.convenience.get_const_tensor(node.outputs[0])
+        tensor = constant_tensor(node)
         return None, None if tensor is None else _elements(tensor)
 
     def _on_gather(self, node: ir.Node) -> Found:
