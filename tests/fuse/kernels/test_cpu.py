@@ -88,6 +88,29 @@ def test_one_plus_tanh_keeps_its_digits_near_0() -> None:
     np.testing.assert_array_equal(y, 1 + tanh)
 
 
+@pytest.mark.parametrize("factor", [0.5, 0.75, 1.0, 2.0**120])
+@pytest.mark.parametrize("is_inside", [True, False])
+def test_products_with_one_plus_tanh(factor: float, is_inside: bool) -> None:
+    """Of x (1 + tanh(x k)) k, with k at either factor."""
+    values = (
+        COLUMNS,
+        Constant(F, factor),
+        Constant(F, 1.0),
+        Operation("Mul", (0, 1), F),
+        Operation("Tanh", (3 if is_inside else 0,), F),
+        Operation("Add", (4, 2), F),
+        Operation("Mul", (3 if is_inside else 0, 5), F),
+        Operation("Mul", (6, 1) if not is_inside else (6, 0), F),
+    )
+    expression = Expression(values, (Output(7, Access.COLUMNS),))
+    x = np.linspace(-8, 8, 999, dtype=np.float32)
+    wide = x.astype(np.float64)
+    inner = wide * factor if is_inside else wide
+    exact = inner * (1 + np.tanh(inner)) * (wide if is_inside else factor)
+    (y,) = run(compiled([expression]), expression, x[None], rows=1, columns=len(x))
+    np.testing.assert_allclose(y[0], exact, rtol=3e-6, atol=1e-12 * factor)
+
+
 def test_reduction_over_nothing() -> None:
     expression = softmax()
     empty = np.zeros((2, 0), np.float32)
