@@ -54,7 +54,7 @@ def load(path: Path) -> ir.Model:
     """Read the model in PATH.
 
     Nodes of one graph that have the same name get a number behind it: names of nodes mean nothing, but ONNX Runtime
-    refuses a model where they are not unique.
+    refuses a model where they are not unique. Nodes that stand before what they read are sorted, as ONNX Runtime does.
 
     Raises:
         BadInput: The file cannot be read, is no ONNX model, or needs a data file that is missing, too short, or outside
@@ -81,6 +81,7 @@ def load(path: Path) -> ir.Model:
             _locate(tensor, path, folder)
             node.attributes.add(ir.AttrTensor(attribute.name, ir.Tensor(tensor.numpy().copy(), dtype=tensor.dtype)))
     _number_equal_names(model)
+    _sort(model, path)
     model.graph.meta[SOURCE] = path.resolve()
     return model
 
@@ -252,6 +253,41 @@ def _number_equal_names(model: ir.Model) -> None:
                 node.name = next(name for name in numbered if name not in taken)
                 taken.add(node.name)
             seen.add(node.name or "")
+
+
+def _sort(model: ir.Model, path: Path) -> None:
+    """Put nodes behind what they read; raise BadInput where nothing gives that, or they wait for one another."""
+    for graph in (model.graph, *(function.graph for function in model.functions.values())):
+        late = list(_undefined(graph, frozenset()))
+        if not late:
+            continue
+        try:
+            graph.sort()
+        except ValueError:
+            raise BadInput(f"{path} is not a valid ONNX model: nodes read one another's outputs in a circle") from None
+        for value, reader in _undefined(graph, frozenset()):
+            raise BadInput(f"{path} is not a valid ONNX model: nothing in it gives {value.name!r}, {reader}")
+
+
+def _undefined(graph: ir.Graph, outer: frozenset[ir.Value]) -> Iterator[tuple[ir.Value, str]]:
+    """What is read in GRAPH, or in a body in it, before it is given, with the words who reads it."""
+    known = {*outer, *graph.inputs, *graph.initializers.values()}
+    for node in graph:
+        reader = f"which the {node.op_type} {node.name!r} reads"
+        yield from ((value, reader) for value in node.inputs if value is not None and value not in known)
+        bodies = [body for attribute in node.attributes.values() for body in _bodies(attribute)]
+        for body in bodies:
+            yield from _undefined(body, frozenset(known))
+        known.update(node.outputs)
+    yield from ((value, "which is an output") for value in graph.outputs if value not in known)
+
+
+def _bodies(attribute: ir.Attr) -> tuple[ir.Graph, ...]:
+    if attribute.is_ref():
+        return ()
+    if attribute.type is ir.AttributeType.GRAPH:
+        return (attribute.as_graph(),)
+    return tuple(attribute.as_graphs()) if attribute.type is ir.AttributeType.GRAPHS else ()
 
 
 def _graphs(model: ir.Model) -> Iterator[ir.Graph]:

@@ -302,3 +302,24 @@ def test_nodes_are_counted_with_bodies_and_functions_but_without_constants() -> 
     }"""
     function = '<domain: "local", opset_import: ["": 17]> twice (x) => (y) { y = Add(x, x) }'
     assert count_nodes(ir.from_proto(proto(text, functions=function))) == 5
+
+
+def test_nodes_in_any_order_are_sorted_as_onnx_runtime_does(tmp_path: Path) -> None:
+    model = proto("(float[2] x) => (float[2] y) { a = Exp(x) b = Neg(a) y = Mul(b, x) }")
+    model.graph.node.reverse()
+    onnx.save(model, tmp_path / "backwards.onnx")
+    loaded = load(tmp_path / "backwards.onnx")
+    assert [node.op_type for node in clone(loaded).graph] == ["Exp", "Neg", "Mul"]
+
+
+@pytest.mark.parametrize(
+    ("graph", "said"),
+    [
+        ("(float[2] x) => (float[2] y) { a = Add(x, b) b = Exp(a) y = Neg(b) }", "in a circle"),
+        ("(float[2] x) => (float[2] y) { y = Add(x, w) }", "gives 'w', which the Add"),
+        ("(float[2] x) => (float[2] y) { z = Exp(x) }", "gives 'y', which is an output"),
+    ],
+)
+def test_what_nothing_gives_is_named(tmp_path: Path, graph: str, said: str) -> None:
+    onnx.save(proto(graph), tmp_path / "broken.onnx")
+    assert said in complaint(tmp_path / "broken.onnx")
