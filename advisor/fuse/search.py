@@ -93,6 +93,8 @@ def fuse(
     target = None if output is None else Path(output)
     given = None if inputs is None else Path(inputs)
     say = progress or (lambda _: None)
+    if not 0 <= budget_s < float("inf"):  # NaN neither
+        raise BadInput(f"a budget of {budget_s} s is no time: give seconds from 0 up")
     if given is not None and (dims or batch is not None or batch_sizes):
         raise BadInput("the inputs of --inputs have sizes of their own: leave --dim, --batch and --batch-sizes away")
     if target is not None:

@@ -212,3 +212,10 @@ def test_help_needs_no_onnx_runtime(advisor_command: Advisor) -> None:
         "import sys; import advisor.cli.fuse; sys.exit(any(m in sys.modules for m in ('numpy', 'onnx', 'onnxruntime')))"
     )
     assert subprocess.run([sys.executable, "-c", code], cwd=REPOSITORY, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("budget", ["nan", "inf"])
+def test_a_budget_that_is_no_time_is_refused(fuse: Fuse, model: Path, budget: str) -> None:
+    result = fuse(model, "--budget", budget)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert budget in result.stderr
