@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 import zlib
 from dataclasses import dataclass, field
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["InputSet", "Inputs", "generate_inputs", "read_inputs"]
 
 ODD_BATCH = 3
+MOST_VALUES = 1 << 28
+"""In all inputs of one set together: 1 GiB of float32, of which there are several sets at a time."""
 FIRST_IR_WITH_DEFAULTS = 4
 """Before, every initialiser had to be listed as an input, and ONNX Runtime takes them as constants."""
 FLOATS = {ir.DataType.FLOAT, ir.DataType.DOUBLE, ir.DataType.FLOAT16}
@@ -69,13 +72,17 @@ def generate_inputs(
         seed: Of the values.
 
     Raises:
-        BadInput: A dimension that the model does not have, or an input whose values cannot be made up.
+        BadInput: A dimension that the model does not have, sizes beyond any memory, or an input whose values cannot be
+            made up.
     """
     given = dict(dims or {})
     required = [value for value in model.graph.inputs if not value.is_initializer()]
     for value in required:
         _check_can_make(value)
     sizes = resolve_sizes(required, given, batch)
+    count = sum(math.prod(shape) for shape in sizes.shapes.values())
+    if count > MOST_VALUES:
+        raise BadInput(f"inputs of these sizes hold {count:,} values, over {MOST_VALUES:,}: choose smaller sizes")
     plans: list[tuple[str, Sizes, Variant]] = [(variant.value, sizes, variant) for variant in Variant]
     if sizes.batch:
         plans.append(("odd batch", _resized(required, sizes, given, ODD_BATCH), Variant.ORDINARY))

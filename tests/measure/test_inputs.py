@@ -255,3 +255,9 @@ def test_a_file_that_is_none_is_refused(tmp_path: Path) -> None:
         read_inputs(tmp_path / "missing.npz", model(OF_FILE))
     with pytest.raises(BadInput, match="cannot read"):
         read_inputs(tmp_path, model(OF_FILE))
+
+
+def test_sizes_beyond_any_memory_are_refused_before_anything_is_made() -> None:
+    of = model({"x": (FLOAT, ["N", "M"]), "y": (FLOAT, ["M"])})
+    with pytest.raises(BadInput, match="choose smaller sizes"):
+        generate_inputs(of, dims={"N": 10**12})
