@@ -92,7 +92,10 @@ def read_ort_profile(path: Path, progress: Callable[[str], None] | None = None) 
     if events.after:
         raise BadInput(f"{path} holds more than one profile, each with a clock of its own: split it at `][`")
     if not len(recorded.nodes["start"]):
-        raise CannotDecide(f"{path} has no executed node: call `session.run` before `session.end_profiling`")
+        raise CannotDecide(
+            f"{path} has no executed node: ONNX Runtime's optimisation left nothing of the model to run, or"
+            " `session.end_profiling` came before `session.run`"
+        )
     providers = recorded.providers.texts()
     asynchronous = [name for name in providers if name not in SYNCHRONOUS]
     notes = _notes(events, recorded)
