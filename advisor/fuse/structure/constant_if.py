@@ -17,16 +17,16 @@ __all__ = ["CONSTANT_IF"]
 
 
 def _fold(model: ir.Model, _: str) -> None:
-    while any([_fold_in(graph, model) for graph in (model.graph, *model.graph.subgraphs())]):  # noqa: C419 - all of them
-        pass
+    folded = True
+    while folded:  # more is known after each round: what was an If's output has a shape
+        constants = Constants(model)
+        graphs = (model.graph, *model.graph.subgraphs())
+        folded = any([_fold_in(graph, model, constants) for graph in graphs])  # noqa: C419 - all of them
 
 
-def _fold_in(graph: ir.Graph, model: ir.Model) -> bool:
+def _fold_in(graph: ir.Graph, model: ir.Model, constants: Constants) -> bool:
     """Put the branches in the place of the constant If nodes of GRAPH; whether there were any."""
     conditions = [node for node in graph if node.op_type == "If" and not node.domain]
-    if not conditions:
-        return False
-    constants = Constants(model)
     folded = False
     for node in conditions:
         condition = None if node.inputs[0] is None else constants[node.inputs[0]]
