@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,32 +29,48 @@ DIGITS = 16
 
 
 def session(
-    model: str | Path, options: ort.SessionOptions | None = None, providers: Sequence[str] | None = None, **more: Any
+    path_or_bytes: str | Path,
+    sess_options: ort.SessionOptions | None = None,
+    providers: Sequence[str | tuple[str, dict[Any, Any]]] | None = None,
+    *args: Any,
+    **kwargs: Any,
 ) -> ort.InferenceSession:
     """Open a model as `onnxruntime.InferenceSession` does, with the library of generated kernels that it names.
+
+    It takes the same arguments by the same names.
 
     A library is code, and runs with the rights of this process: open models from people that you trust. It is looked
     for beside the model and nowhere else, and only loaded if it has the bytes that its name says.
 
     Args:
-        model: ONNX file, such as `advisor fuse` wrote it.
-        options: Of the session; None takes ONNX Runtime's own.
+        path_or_bytes: ONNX file, such as `advisor fuse` wrote it; bytes do not say where the library lies.
+        sess_options: The library is registered in them, so that they open one model with kernels only; None takes new
+            ones.
         providers: Execution providers; None takes CUDA where it starts, and the CPU.
-        more: What else `InferenceSession` takes.
+        args: What else `InferenceSession` takes.
+        kwargs: The same.
 
     Raises:
-        BadInput: The library is missing, or is another one than the model was written with.
+        BadInput: The model is no file; its library is missing, or is another one than the model was written with; the
+            options hold a library already.
     """
     import onnxruntime as ort
 
-    path = Path(model)
+    if not isinstance(path_or_bytes, str | os.PathLike):
+        raise BadInput("the library of a model lies beside its file: give the file's name, not its bytes")
+    path = Path(path_or_bytes)
     library = library_of(path)
-    options = options or ort.SessionOptions()
+    options = sess_options or ort.SessionOptions()
     if library is not None:
         options.register_custom_ops_library(str(library))
     if providers is None:
         providers = [provider for provider in (CUDA, CPU) if starts(provider)]
-    return ort.InferenceSession(str(path), options, providers=providers, **more)
+    try:
+        return ort.InferenceSession(str(path), options, providers, *args, **kwargs)
+    except Exception as error:
+        if library is None or "Domain already set" not in str(error):
+            raise
+    raise BadInput("these session options hold the library of a fused model already: make new ones for each session")
 
 
 def library_of(path: Path) -> Path | None:

@@ -195,6 +195,18 @@ def test_a_written_model_opens_with_the_library_beside_it(tmp_path: Path) -> Non
     np.testing.assert_allclose(y, np.tanh(np.exp(x)), rtol=1e-6)
 
 
+def test_session_takes_the_arguments_of_an_inference_session(tmp_path: Path) -> None:
+    path, _ = written(tmp_path)
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    opened = session(path_or_bytes=path, sess_options=options, providers=[CPU], provider_options=[{}])
+    assert opened.get_session_options().intra_op_num_threads == 1
+    with pytest.raises(BadInput, match="make new ones for each session"):
+        session(path, options, [CPU])
+    with pytest.raises(BadInput, match="not its bytes"):
+        session(path.read_bytes())  # type: ignore[arg-type]
+
+
 def test_only_the_library_that_the_model_was_written_with_is_loaded(tmp_path: Path) -> None:
     path, library = written(tmp_path)
     library.write_bytes(library.read_bytes() + b"!")
