@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING
 
 from advisor.errors import BadInput
@@ -31,7 +32,9 @@ LEVEL = {"x86_64": "v3", "aarch64": "v8"}
 
 def list_groups(model: ir.Model) -> str:
     """One line for each group of a model, numbered from 1: operators, inputs, outputs, what is saved."""
-    lines = [_summary(number, group, scope) for number, (group, scope) in enumerate(groups_of(model), 1)]
+    flow = cache(Flow)  # of a graph, which many groups share
+    groups = enumerate(groups_of(model), 1)
+    lines = [_summary(number, group, scope, flow(scope.graph)) for number, (group, scope) in groups]
     return "\n".join(lines) or "no group: nothing in this model would become a generated kernel"
 
 
@@ -48,8 +51,8 @@ def group_listing(model: ir.Model, chosen: str) -> str:
     raise BadInput(f"no group {chosen!r}: there are {len(groups)}; without one, they are listed")
 
 
-def _summary(number: int, group: Group, scope: Scope) -> str:
-    saved = traffic(group, scope)
+def _summary(number: int, group: Group, scope: Scope, flow: Flow) -> str:
+    saved = traffic(group, scope, flow)
     shapes = ", ".join(dims_text(scope.shape(value)) for value in group.inputs)
     operators = " ".join(node.op_type for node in group.nodes)
     return (
@@ -60,8 +63,8 @@ def _summary(number: int, group: Group, scope: Scope) -> str:
 
 
 def _listing(number: int, group: Group, scope: Scope) -> Iterator[str]:
-    yield _summary(number, group, scope)
     flow = Flow(scope.graph)
+    yield _summary(number, group, scope, flow)
     alone = [express([node], scope, flow).expression for node in group.nodes]
     names = [f"{node.op_type} alone" for node in group.nodes]
     yield "\n; ==== before fusion: each operator by itself"
