@@ -208,6 +208,10 @@ def _check_target(target: Path, sources: Sequence[Path]) -> None:
         # Also through links: samefile compares what they lead to.
         if target.exists() and source.exists() and target.samefile(source):
             raise BadInput(f"{target} is the input {source}: an input is never overwritten, name another file")
+    if str(target) == "-":
+        raise BadInput(
+            "a fused model is not written to standard output, since a library may lie beside it: name a file"
+        )
     if target.is_dir():
         raise BadInput(f"{target} is a directory: name a file to write")
     if not target.parent.is_dir():

@@ -219,3 +219,10 @@ def test_a_budget_that_is_no_time_is_refused(fuse: Fuse, model: Path, budget: st
     result = fuse(model, "--budget", budget)
     assert (result.returncode, result.stdout) == (2, "")
     assert budget in result.stderr
+
+
+def test_a_fused_model_is_not_written_to_standard_output(fuse: Fuse, model: Path, tmp_path: Path) -> None:
+    result = fuse(model, "-o", "-")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "name a file" in result.stderr
+    assert not (tmp_path / "-").exists()
