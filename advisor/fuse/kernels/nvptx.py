@@ -13,6 +13,7 @@ from advisor.fuse.kernels import operators
 from advisor.fuse.kernels.builder import Builder, Value
 from advisor.fuse.kernels.evaluation import constants, evaluate, evaluate_on_rows, on_rows_whatever_the_strides
 from advisor.fuse.kernels.expression import MOST_TENSORS, Access, Expression, Input, Operation
+from advisor.fuse.kernels.identities import simplified
 from advisor.fuse.kernels.stages import Loop, plan
 
 if TYPE_CHECKING:
@@ -52,7 +53,8 @@ class _Kernel:
     """One function."""
 
     def __init__(self, expression: Expression) -> None:
-        self.expression = expression
+        self.name = expression.name
+        self.expression = expression = simplified(expression)
         self.builder = Builder()
         # One kernel for all strides: a load costs the same with any.
         self.on_rows = on_rows_whatever_the_strides(expression)
@@ -72,7 +74,7 @@ class _Kernel:
             *(f"{GLOBAL} noalias {pointer.name}" for pointer in self.outputs),
         ]
         parameters = ", ".join([*tensors, "ptr byval(%Layout) align 8 %layout"])
-        b.lines.append(f"define ptx_kernel void @{self.expression.name}({parameters}) #0 {{")
+        b.lines.append(f"define ptx_kernel void @{self.name}({parameters}) #0 {{")
         b.label("entry")
         thread, block, width, blocks = (
             b.convert("zext", b.call("i32", _SPECIAL + name), "i64")
