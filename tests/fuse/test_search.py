@@ -16,9 +16,11 @@ import pytest
 
 from advisor.errors import BadInput, CannotDecide
 from advisor.fuse import bench
+from advisor.fuse.kernels.generated import GENERATED
 from advisor.fuse.result import FusionReport, Status
 from advisor.fuse.rules import RULES
 from advisor.fuse.search import fuse
+from advisor.fuse.session import session
 from advisor.measure.latency import measure_pair
 from advisor.measure.session import CPU, Level, has_provider, open_session, run
 from advisor.measure.statistics import Verdict
@@ -91,7 +93,7 @@ def outputs(path: Path, feed: dict[str, NDArray[Any]]) -> dict[str, Any]:
 def test_a_fusion_that_pays_is_proven_measured_and_written(tmp_path: Path) -> None:
     path = written(tmp_path, TANH_GELU, **TANH_CONSTANTS)
     before, stamp = path.read_bytes(), path.stat().st_mtime_ns
-    report = fuse(path, output=tmp_path / "fused.onnx", **(FAST | {"budget_s": 3.0}))
+    report = fuse(path, output=tmp_path / "fused.onnx", candidates=RULES, **(FAST | {"budget_s": 3.0}))
     document = checked(report)
     assert report.changed
     assert document["fusions"][0]["rule"] == "tanh-gelu"
@@ -110,6 +112,21 @@ def test_a_fusion_that_pays_is_proven_measured_and_written(tmp_path: Path) -> No
     np.testing.assert_allclose(
         outputs(tmp_path / "fused.onnx", {"x": x})["y"], outputs(path, {"x": x})["y"], rtol=1e-5, atol=1e-5
     )
+
+
+def test_a_generated_kernel_that_pays_is_written_with_its_library(tmp_path: Path) -> None:
+    path = written(tmp_path, TANH_GELU, **TANH_CONSTANTS)
+    report = fuse(path, output=tmp_path / "fused.onnx", candidates=[GENERATED], **(FAST | {"budget_s": 3.0}))
+    document = checked(report)
+    assert [fusion["rule"] for fusion in document["fusions"] if fusion["status"] == "kept"] == ["generated"]
+    assert document["result"]["verdict"] == "faster"
+    library = tmp_path / str(document["fused"]["library"])
+    assert sorted(file.name for file in tmp_path.iterdir()) == [library.name, "fused.onnx", "model.onnx"]
+    assert document["generated"]["kernels"] == 1
+    assert document["generated"]["library_bytes"] == library.stat().st_size
+    x = np.random.default_rng(5).standard_normal((2, 64, 256)).astype(np.float32)
+    (y,) = session(tmp_path / "fused.onnx", providers=[CPU]).run(None, {"x": x})
+    np.testing.assert_allclose(y, outputs(path, {"x": x})["y"], rtol=1e-5, atol=1e-5)
 
 
 def test_a_wrong_rule_is_caught_and_the_original_written(tmp_path: Path) -> None:
