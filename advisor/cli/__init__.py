@@ -110,6 +110,7 @@ def main() -> None:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
     except typer.Abort:
+        print("interrupted: nothing was written", file=sys.stderr)
         sys.exit(130)
     except (ReaderGoneError, BrokenPipeError):
         # No traceback, also not from the interpreter's last flush.

@@ -16,7 +16,7 @@ import resource
 import sys
 
 MOST_MEMORY = 4 << 30
-"""Bytes of address space. LLVM and Python take 0.3 GiB, a library of 50 large kernels less than as much again."""
+"""Bytes of address space: many times of what any library of a real model took."""
 MOST_BYTES = 64 << 20
 """Of any one file that the process writes: the object, or its complaints."""
 
