@@ -56,6 +56,9 @@ class Commands(TyperGroup):
             raise
 
 
+INTERRUPTED = 130
+"""Exit code after Ctrl-C, as shells know it."""
+
 app = typer.Typer(
     name="advisor",
     cls=Commands,
@@ -110,8 +113,7 @@ def main() -> None:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
     except typer.Abort:
-        print("interrupted: nothing was written", file=sys.stderr)
-        sys.exit(130)
+        code = INTERRUPTED
     except (ReaderGoneError, BrokenPipeError):
         # No traceback, also not from the interpreter's last flush.
         _drop_output()
@@ -120,6 +122,8 @@ def main() -> None:
         _drop_output()
         print(f"error: cannot write the output: {error.strerror}", file=sys.stderr)
         sys.exit(2)
+    if code == INTERRUPTED:
+        print("interrupted: nothing was written", file=sys.stderr)
     if code:
         sys.exit(code)
 
