@@ -225,8 +225,6 @@ class _Search:
             self.latency = best.latency
             if best.latency.verdict is Verdict.FASTER:
                 break
-            if best.latency.is_not_slower and any(self._is_trusted(unit) for unit in best.units):
-                break
             self._take_back(Fate(Status.NOT_FASTER, _finding(best.latency)))
         if is_interrupted:
             kept = self.best.units if self.best else ()
