@@ -186,7 +186,7 @@ def as_markdown(table: dict[str, list[Row]], command: str, threads: int | None) 
         f"Latency over that of ONNX Runtime {version_of('onnxruntime-gpu', 'onnxruntime')} alone at ORT_ENABLE_ALL, on"
         " its CPU provider, with the 95 % interval; under 1 is faster. Each contestant is proven against the"
         " unoptimised model and raced against the original in the same rounds; *A/A* is a second session of it in a"
-        " contestant's place: what it spans is noise. Where advisor kept nothing, its contestant is the original itself.",
+        " contestant's place: what it spans is noise. Where advisor kept nothing, its contestant is the original.",
         "",
         f"{datetime.datetime.now(tz=datetime.UTC).date()}, {platform.processor() or platform.machine()},"
         f" {os.cpu_count()} cores, threads: {'as ONNX Runtime chooses' if threads is None else threads};"
