@@ -14,4 +14,5 @@ def optimize(model: onnx.ModelProto, _: str) -> onnx.ModelProto:
     """Run onnxscript's optimiser with what it does by default."""
     from onnxscript import optimizer
 
-    return optimizer.optimize(model)
+    result: onnx.ModelProto = optimizer.optimize(model)
+    return result

@@ -12,7 +12,7 @@ __all__ = ["optimize"]
 
 def optimize(model: onnx.ModelProto, _: str) -> onnx.ModelProto:
     """Run onnxslim with what it does by default."""
-    import onnxslim  # type: ignore[import-untyped]
+    import onnxslim
 
     result: onnx.ModelProto = onnxslim.slim(model)
     return result
