@@ -11,4 +11,4 @@ echo "\$ advisor fuse ch_ppocr_mobile_v2.0_cls_infer.onnx --dim x:2=48 --dim x:3
 advisor fuse "$models/ch_ppocr_mobile_v2.0_cls_infer.onnx" --dim x:2=48 --dim x:3=192 --budget 20 -o demo/fused.onnx \
     --html demo/fusion.html --json demo/fusion.json
 
-echo "Reports: demo/analysis.html, demo/fusion.html (and .json); the fused model: demo/fused.onnx with its library beside it"
+echo "Reports: demo/analysis.html, demo/fusion.html (and .json); the fused model: demo/fused.onnx"
