@@ -184,10 +184,10 @@ def _ratios(label: str, intervals: Sequence[Interval]) -> Element:
 
 
 def _why(report: FusionReport, outcome: words.Outcome) -> Iterator[Element]:
-    """Every reason in a row, with its places where there are several."""
+    """Every reason in a row, with its places where it does not hold for all."""
     causes = words.causes(report, outcome.fusions)
     for cause in causes:
-        count = f"{cause.sites:,} place{'s' if cause.sites != 1 else ''}: " if len(causes) > 1 else ""
+        count = f"{cause.sites:,} place{'s' if cause.sites != 1 else ''}: " if cause.sites != outcome.sites else ""
         yield el("p", {}, count + cause.reason)
 
 
