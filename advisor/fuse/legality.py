@@ -19,9 +19,11 @@ __all__ = [
     "dequantised",
     "dims_text",
     "first",
+    "kept_axes",
     "kept_values",
     "label",
     "lost_outputs",
+    "not_elementwise",
     "not_of_types",
     "old_operators",
     "overridable_constants",
@@ -142,6 +144,18 @@ def constant_axes(match: Match, node: ir.Node) -> tuple[int, ...] | str:
     if given is None:
         return f"{label(node)} reduces over all axes"
     return tuple(int(axis) for axis in given)
+
+
+def not_elementwise(match: Match) -> str | None:
+    """What forbids to fuse operators on each element of `x`: its type, added dimensions, a quantised place."""
+    return first(not_of_types(match, "x", FLOATS), added_dimensions(match), quantised(match, ["x"]))
+
+
+def kept_axes(match: Match, node: ir.Node) -> tuple[int, ...] | str:
+    """The axes of a reduction that leaves them as 1, as the model writes them; or why not, or why not certain."""
+    if match.attribute(node, "keepdims") != 1:
+        return f"{label(node)} drops the axes that it reduces"
+    return constant_axes(match, node)
 
 
 def dims_text(dims: Dims | None) -> str:

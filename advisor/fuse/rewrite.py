@@ -12,6 +12,7 @@ import onnx_ir as ir
 from onnx_ir.passes.common import InlinePass
 
 from advisor.fuse import legality
+from advisor.fuse.edits import remove, unique
 from advisor.fuse.kernel_support import missing_kernel
 from advisor.fuse.opsets import opset_for
 from advisor.fuse.pattern import find, needs, roots
@@ -283,7 +284,7 @@ class _Writer:
             output.meta[CERTAIN] = self.facts[output] = self.facts[old]
             old.replace_all_uses_with(output, replace_graph_outputs=True)
             old.name, output.name = None, name
-        self._remove(root)
+        remove([root])
 
     def _write(self, new: New, match: Match, written: dict[New, ir.Value]) -> ir.Value:
         """Insert the node NEW, and those that it needs, before the root of MATCH, and return its output."""
@@ -299,11 +300,11 @@ class _Writer:
                 inputs.append(source)
         root = match.nodes[0]
         node = ir.node(new.op_type, inputs, attributes=new.attributes, domain=new.domain)
-        node.name = self._unique(f"{root.name or match.output.name}/{new.op_type}", self.nodes)
+        node.name = unique(f"{root.name or match.output.name}/{new.op_type}", self.nodes)
         node.metadata_props.update(root.metadata_props)
         dtype = _dtype(new, match.scope)
         output = node.outputs[0]
-        output.name = self._unique(f"{match.output.name}/{new.op_type}", self.values)
+        output.name = unique(f"{match.output.name}/{new.op_type}", self.values)
         output.type = None if dtype is None else ir.TensorType(dtype)
         self.facts[output] = Known(dtype, None)
         match.scope.graph.insert_before(root, node)
@@ -322,44 +323,17 @@ class _Writer:
 
     def _constant(self, content: NDArray[Any] | ir.LazyTensor, new: New, match: Match) -> ir.Value:
         """A new weight in the graph of MATCH."""
-        name = self._unique(f"{match.output.name}/{new.op_type}/constant", self.values)
+        name = unique(f"{match.output.name}/{new.op_type}/constant", self.values)
         tensor = ir.tensor(content, name=name) if isinstance(content, np.ndarray) else content
         tensor.name = name
         dims = tuple(tensor.shape.numpy())
         value = ir.Value(name=name, type=ir.TensorType(tensor.dtype), shape=ir.Shape(dims))
         if self.model.ir_version < OVERRIDABLE_SINCE:  # where every initialiser has to be a graph input too
             node = ir.Node("", "Constant", [], [ir.AttrTensor("value", tensor)], outputs=[value])
-            node.name = self._unique(name, self.nodes)
+            node.name = unique(name, self.nodes)
             match.scope.graph.insert_before(match.nodes[0], node)
         else:
             value.const_value = tensor
             match.scope.graph.register_initializer(value)
         self.facts[value] = Known(tensor.dtype, dims)
         return value
-
-    def _remove(self, root: ir.Node) -> None:
-        """Take out ROOT and then what only it needed: other fused nodes, constants, the calculation of shapes."""
-        unneeded = [root]
-        while unneeded:
-            node = unneeded.pop()
-            if node.graph is None or any(value.uses() or value.is_graph_output() for value in node.outputs):
-                continue
-            inputs = [value for value in node.inputs if value is not None]
-            node.graph.remove(node, safe=True)
-            for value in inputs:
-                producer = value.producer()
-                if producer is not None:
-                    unneeded.append(producer)
-                elif value.is_initializer() and not (value.uses() or value.is_graph_input() or value.is_graph_output()):
-                    assert value.graph is not None, "an initialiser belongs to a graph"
-                    del value.graph.initializers[value.name or ""]
-
-    @staticmethod
-    def _unique(name: str, taken: set[str] | Counter[str]) -> str:
-        """NAME, with a number where something else has it, marked as taken."""
-        number, free = 1, name
-        while free in taken:
-            number += 1
-            free = f"{name}_{number}"
-        taken.update([free])
-        return free

@@ -298,21 +298,23 @@ class _Search:
             elif found.latency is not None and found.latency.verdict is Verdict.SLOWER:
                 self._leave([unit], Fate(Status.NOT_FASTER, "slower, tried on a part of the model"))
         won = [unit for unit in units if self._is_trusted(unit)]
-        return sorted(won, key=lambda unit: self.screened[unit].saving_ns(len(unit.sites)), reverse=True)
+        return sorted(won, key=self._saving, reverse=True)
 
     def _is_trusted(self, unit: Unit) -> bool:
         """Whether UNIT was faster where it was tried: the whole model then only has to be not slower with it."""
         screened = self.screened.get(unit)
         return screened is not None and screened.latency is not None and screened.latency.verdict is Verdict.FASTER
 
+    def _saving(self, unit: Unit) -> float:
+        """What UNIT saved on its part, for all its places, ns."""
+        return self.screened[unit].saving_ns(len(unit.sites))
+
     def _hopeful(self, chosen: Sequence[Unit], others: Sequence[Unit]) -> list[Unit]:
         """Of OTHERS those that seem faster on their parts, by what they seem to save, and fit beside CHOSEN."""
-
-        def saving(unit: Unit) -> float:
-            return self.screened[unit].saving_ns(len(unit.sites))
-
-        leaning = [unit for unit in others if unit not in self.fates and unit in self.screened and saving(unit) > 0]
-        apart, _ = _apart([*chosen, *sorted(leaning, key=saving, reverse=True)])
+        leaning = [
+            unit for unit in others if unit not in self.fates and unit in self.screened and self._saving(unit) > 0
+        ]
+        apart, _ = _apart([*chosen, *sorted(leaning, key=self._saving, reverse=True)])
         return [unit for unit in apart if unit not in chosen]
 
     def _drop_slow(self, units: Sequence[Unit]) -> None:
@@ -375,14 +377,10 @@ class _Search:
 
     def _windows(self, winners: Sequence[Unit]) -> tuple[list[Unit], list[Unit]]:
         """Of units that take the same nodes the size that saved most on parts of the model, and the others."""
-
-        def saving(unit: Unit) -> float:
-            return self.screened[unit].saving_ns(len(unit.sites))
-
         chosen: list[Unit] = []
         for unit in winners:  # the largest saving first
             inside, _ = _apart([other for other in winners if other.nodes < unit.nodes])
-            if not unit.overlaps(chosen) and sum(map(saving, inside)) <= saving(unit):
+            if not unit.overlaps(chosen) and sum(map(self._saving, inside)) <= self._saving(unit):
                 chosen.append(unit)
         more, _ = _apart([*chosen, *(unit for unit in winners if unit not in chosen)])
         return more, [unit for unit in winners if unit not in more]

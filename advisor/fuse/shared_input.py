@@ -15,6 +15,7 @@ import numpy as np
 import onnx_ir as ir
 
 from advisor.fuse import legality
+from advisor.fuse.edits import remove
 from advisor.fuse.rewrite import Site, label
 from advisor.fuse.scope import OVERRIDABLE_SINCE, Facts, Scope, attribute
 from advisor.fuse.transform import Applied
@@ -299,22 +300,4 @@ def _write(merge: Merge, scope: Scope, taken: set[str | None]) -> None:
         scope.facts[part] = scope.facts[old]
         old.replace_all_uses_with(part, replace_graph_outputs=True)
         old.name, part.name = None, name
-        _remove(branch)
-
-
-def _remove(branch: Sequence[ir.Node]) -> None:
-    """Take a branch out, with what only it needed."""
-    unneeded = list(branch)
-    while unneeded:
-        node = unneeded.pop()
-        if node.graph is None or any(value.uses() or value.is_graph_output() for value in node.outputs):
-            continue
-        inputs = [value for value in node.inputs if value is not None]
-        node.graph.remove(node, safe=True)
-        for value in inputs:
-            producer = value.producer()
-            if producer is not None and producer.op_type in {*COLUMNWISE, "Constant"}:
-                unneeded.append(producer)
-            elif value.is_initializer() and not (value.uses() or value.is_graph_input() or value.is_graph_output()):
-                assert value.graph is not None, "an initialiser belongs to a graph"
-                del value.graph.initializers[value.name or ""]
+        remove(branch)

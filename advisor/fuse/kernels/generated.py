@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import onnx_ir as ir
 
 from advisor.errors import BadInput
+from advisor.fuse.edits import remove, unique
 from advisor.fuse.kernels.expression import DOMAIN
 from advisor.fuse.kernels.flow import Flow
 from advisor.fuse.kernels.groups import find_groups
@@ -23,6 +24,7 @@ from advisor.fuse.legality import dims_text
 from advisor.fuse.rewrite import Site, label
 from advisor.fuse.scope import Facts, Scope
 from advisor.fuse.transform import Applied, NotApplicable
+from advisor.measure.session import CPU, CUDA
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -32,9 +34,6 @@ if TYPE_CHECKING:
     from advisor.fuse.rule import Family
 
 __all__ = ["GENERATED", "Generated", "compiled_in", "groups_of"]
-
-CPU = "CPUExecutionProvider"
-CUDA = "CUDAExecutionProvider"
 
 
 class Generated:
@@ -145,7 +144,7 @@ def _replace(group: Group, scope: Scope, names: Counter[str], written: dict[ir.V
     outputs = [ir.Value(type=_type(value, scope), shape=_shape(value, scope)) for value in group.outputs]
     inputs = [written.get(value, value) for value in group.inputs]
     node = ir.Node(DOMAIN, group.expression.name, inputs, outputs=outputs)
-    node.name = _unique(f"{last.name or group.outputs[-1].name}/{group.expression.name}", names)
+    node.name = unique(f"{last.name or group.outputs[-1].name}/{group.expression.name}", names)
     scope.graph.insert_after(last, node)
     for old, new in zip(group.outputs, outputs, strict=True):
         name = old.name
@@ -154,10 +153,7 @@ def _replace(group: Group, scope: Scope, names: Counter[str], written: dict[ir.V
         old.replace_all_uses_with(new, replace_graph_outputs=True)
         old.name, new.name = None, name
         written[old] = new
-    read = dict.fromkeys(value for member in group.nodes for value in member.inputs if value is not None)
-    scope.graph.remove(group.nodes, safe=True)
-    for value in read:
-        _drop_unused_constant(value)
+    remove(group.nodes)
 
 
 def _type(value: ir.Value, scope: Scope) -> ir.TypeProtocol | None:
@@ -171,26 +167,6 @@ def _shape(value: ir.Value, scope: Scope) -> ir.Shape | None:
         return value.shape
     dims = scope.shape(value)
     return None if dims is None else ir.Shape(dims)
-
-
-def _drop_unused_constant(value: ir.Value) -> None:
-    """Take out a constant that only a kernel's nodes read, and which is a number in the kernel now."""
-    if value.uses() or value.is_graph_output() or value.is_graph_input():
-        return
-    producer = value.producer()
-    if value.is_initializer() and value.graph is not None:
-        del value.graph.initializers[value.name or ""]
-    elif producer is not None and producer.op_type == "Constant" and producer.graph is not None:
-        producer.graph.remove(producer, safe=True)
-
-
-def _unique(name: str, names: Counter[str]) -> str:
-    number, free = 1, name
-    while free in names:
-        number += 1
-        free = f"{name}_{number}"
-    names[free] += 1
-    return free
 
 
 class _Folder:

@@ -36,11 +36,7 @@ def summed(op_type: str, value: Pattern) -> Pattern:
 
 def check(match: Match) -> str | None:
     """Constant axes."""
-    reason = legality.first(
-        legality.not_of_types(match, "x", legality.FLOATS),
-        legality.added_dimensions(match),
-        legality.quantised(match, ["x"]),
-    )
+    reason = legality.not_elementwise(match)
     axes = legality.constant_axes(match, _sum(match))
     return reason or (axes if isinstance(axes, str) else None if axes else "it reduces over no axes, or all")
 

@@ -35,11 +35,7 @@ relu6 = clip(Op("Add", x, Scalar(3.0)), 6.0)
 
 def check(match: Match) -> str | None:
     """Constants must not add dimensions; integers are clipped and divided differently."""
-    return legality.first(
-        legality.not_of_types(match, "x", legality.FLOATS),
-        legality.added_dimensions(match),
-        legality.quantised(match, ["x"]),
-    )
+    return legality.not_elementwise(match)
 
 
 def rewrite(match: Match) -> Iterator[New]:

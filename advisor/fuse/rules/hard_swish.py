@@ -29,11 +29,7 @@ hard_sigmoid = OneOf(
 
 def check(match: Match) -> str | None:
     """Constants must not add dimensions; integers are clipped and divided differently."""
-    return legality.first(
-        legality.not_of_types(match, "x", legality.FLOATS),
-        legality.added_dimensions(match),
-        legality.quantised(match, ["x"]),
-    )
+    return legality.not_elementwise(match)
 
 
 def rewrite(match: Match) -> Iterator[New]:

@@ -24,9 +24,7 @@ __all__ = ["INSTANCE_NORM"]
 def check(match: Match) -> str | None:
     """Averages over all axes behind the channels, kept by the reduction, and one constant weight per channel."""
     reason = legality.first(
-        legality.not_of_types(match, "x", legality.FLOATS),
-        legality.added_dimensions(match),
-        legality.quantised(match, ["x"]),
+        legality.not_elementwise(match),
         legality.unknown_shape(match, "x"),
         "its result is cast" if any(node.op_type == "Cast" for node in match.nodes) else None,
     )
@@ -36,9 +34,7 @@ def check(match: Match) -> str | None:
     for node in match.nodes:
         if node.op_type != "ReduceMean":
             continue
-        if match.attribute(node, "keepdims") != 1:
-            return f"{legality.label(node)} drops the axes that it reduces"
-        axes = legality.constant_axes(match, node)
+        axes = legality.kept_axes(match, node)
         if isinstance(axes, str):
             return axes
         if rank < 3 or {axis % rank for axis in axes} != set(range(2, rank)):

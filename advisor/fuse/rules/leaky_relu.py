@@ -40,11 +40,7 @@ largest = Op("Max", x, Op("Mul", x, Number("share")))
 
 def check(match: Match) -> str | None:
     """Constants must not add dimensions; the larger of x and a · x is the leaky one only for slopes from 0 to 1."""
-    reason = legality.first(
-        legality.not_of_types(match, "x", legality.FLOATS),
-        legality.added_dimensions(match),
-        legality.quantised(match, ["x"]),
-    )
+    reason = legality.not_elementwise(match)
     if reason is None and "share" in match.values and not 0 < match.number("share") <= 1:
         reason = f"the larger of x and {match.number('share'):g} · x is the steeper one"
     return reason

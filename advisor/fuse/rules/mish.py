@@ -22,11 +22,7 @@ softplus = OneOf(Op("Softplus", x), Op("Log", Op("Add", Op("Exp", x), Scalar(1.0
 
 def check(match: Match) -> str | None:
     """Constants must not add dimensions."""
-    return legality.first(
-        legality.not_of_types(match, "x", legality.FLOATS),
-        legality.added_dimensions(match),
-        legality.quantised(match, ["x"]),
-    )
+    return legality.not_elementwise(match)
 
 
 def rewrite(match: Match) -> Iterator[New]:

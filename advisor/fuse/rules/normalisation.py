@@ -62,9 +62,7 @@ def maybe_cast(value: Pattern) -> Pattern:
 def check_normalisation(match: Match) -> str | None:
     """Constant last axes, kept by the reduction; weights per feature; types that the fused operator can take over."""
     reason = legality.first(
-        legality.not_of_types(match, "x", legality.FLOATS),
-        legality.added_dimensions(match),
-        legality.quantised(match, ["x"]),
+        legality.not_elementwise(match),
         _cast(match),
     )
     if reason is not None:
@@ -118,9 +116,7 @@ def _axis(match: Match) -> int | str:
     for node in match.nodes:
         if node.op_type != "ReduceMean":
             continue
-        if match.attribute(node, "keepdims") != 1:
-            return f"{legality.label(node)} drops the axes that it reduces"
-        axes = legality.constant_axes(match, node)
+        axes = legality.kept_axes(match, node)
         if isinstance(axes, str):
             return axes
         if rank is None and any(axis >= 0 for axis in axes):

@@ -20,11 +20,7 @@ x = Var("x")
 
 def check(match: Match) -> str | None:
     """The constant must not add dimensions."""
-    return legality.first(
-        legality.not_of_types(match, "x", legality.FLOATS),
-        legality.added_dimensions(match),
-        legality.quantised(match, ["x"]),
-    )
+    return legality.not_elementwise(match)
 
 
 def rewrite(match: Match) -> Iterator[New]:

@@ -68,9 +68,7 @@ def _axis(match: Match) -> int | str:
             return int(match.attribute(node, "axis"))  # which means the same to LogSoftmax of this opset
         if node.op_type not in REDUCTIONS:
             continue
-        if match.attribute(node, "keepdims") != 1:
-            return f"{legality.label(node)} drops the axes that it reduces"
-        axes = legality.constant_axes(match, node)
+        axes = legality.kept_axes(match, node)
         if isinstance(axes, str):
             return axes
         if len(axes) != 1:
