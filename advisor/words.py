@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["duration", "duration_range", "percent", "plain", "short_name"]
+__all__ = ["counted", "duration", "duration_range", "percent", "plain", "short_name"]
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
 _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))
@@ -45,6 +45,11 @@ def percent(ratio: float | None) -> str:
     if value and abs(value) < 0.1:
         return "<0.1 %"
     return f"{value:.1f} %" if abs(value) < 10 else f"{value:.0f} %"
+
+
+def counted(count: int, what: str) -> str:
+    """A number and what it counts: `1 kernel`, `2,000 kernels`; WHAT takes an s where there are several."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
 _RETURN_TYPE = re.compile(r"^(static |inline )*void ")

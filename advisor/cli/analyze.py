@@ -11,6 +11,7 @@ import typer
 
 from advisor.cli.options import parse_ratio, parse_time
 from advisor.cli.reports import Reports, with_report_options
+from advisor.report.formats import ANALYSIS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -22,7 +23,7 @@ LARGE_FILE = 64 * 1024 * 1024
 """Files from this size on take about a second."""
 
 
-@with_report_options
+@with_report_options(ANALYSIS)
 def analyze(
     trace: Annotated[
         Path,
@@ -57,6 +58,7 @@ def analyze(
 ) -> None:
     """Measure where the GPU waits between kernels, say why, and what removing launches would save."""
     import advisor
+    from advisor.report.analysis_text import render_analysis
     from advisor.trace.verdicts import CANNOT_DECIDE
 
     reports.check(trace)
@@ -72,14 +74,7 @@ def analyze(
             dispatch_limit_ns=dispatch_limit,
             progress=progress,
         )
-    reports.write(analysis)
-    if not reports.on_stdout:
-        from rich.console import Console
-
-        from advisor.report.analysis_text import render_analysis
-
-        console = Console()
-        console.print(render_analysis(analysis, top=top, width=console.width, findings=findings))
+    reports.answer(analysis, lambda width: render_analysis(analysis, top=top, width=width, findings=findings))
     if fail_on_flag and analysis.flagged:
         raise typer.Exit(1)
     if fail_on_flag and any(graph.verdict == CANNOT_DECIDE for graph in analysis.graph_figures):

@@ -8,27 +8,26 @@ from typing import Annotated
 
 import typer
 
-from advisor.cli.answer import answer
 from advisor.cli.model_options import (
     Batch,
     Dim,
     Inputs,
-    Json,
     Provider,
     Seed,
     Threads,
     parse_dims,
     progress,
 )
-from advisor.cli.options import check_apart, parse_sizes
-from advisor.errors import BadInput
-from advisor.output import write_text
+from advisor.cli.options import parse_sizes
+from advisor.cli.reports import Reports, with_report_options
+from advisor.report.formats import FUSION
 
 __all__ = ["fuse"]
 
 
+@with_report_options(FUSION)
 def fuse(
-    model: Annotated[Path, typer.Argument(help="ONNX model.", show_default=False)],
+    model: Annotated[Path, typer.Argument(metavar="MODEL", help="ONNX model.", show_default=False)],
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the fused model here.")
     ] = None,
@@ -48,15 +47,12 @@ def fuse(
         str | None,
         typer.Option(metavar="N,N,…", help="Measure the fused model at these sizes of the batch as well: 1,2,4,8,16."),
     ] = None,
-    json_file: Json = None,
-    html: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A page to look at; it needs no network. - is standard output.")
-    ] = None,
     threads: Threads = None,
     budget: Annotated[
         float, typer.Option(min=0.0, max=86_400.0, metavar="SECONDS", help="Time for measuring; proving comes on top.")
     ] = 60.0,
     seed: Seed = 0,
+    reports: Reports = Reports(),  # noqa: B008 - replaced by an option for each format
 ) -> None:
     """Fuse an ONNX model: every fusion proven equal and measured, only what is not slower kept."""
     from advisor.fuse.search import fuse as fuse_model
@@ -64,10 +60,7 @@ def fuse(
 
     dims = parse_dims(dim or [])
     sizes = parse_sizes(batch_sizes)
-    check_apart("--json", json_file, [model, inputs, trace, output])
-    check_apart("--html", html, [model, inputs, trace, output, json_file])
-    if str(json_file) == str(html) == "-":
-        raise BadInput("--json and --html both write to -: give each a file of its own")
+    reports.check(model, inputs, trace, output)
     with progress() as say:
         report = fuse_model(
             model,
@@ -85,11 +78,4 @@ def fuse(
         )
     if report.settings.provider not in {None, report.provider}:
         print(f"warning: {report.settings.provider} did not load: this ran on {report.provider}", file=sys.stderr)
-    if html is not None:
-        from advisor.report.fusion_html import page
-
-        if str(html) == "-":
-            sys.stdout.write(page(report))
-        else:
-            write_text(html, page(report))
-    answer(report, json_file, lambda columns: render_fusion(report, columns), silent=str(html) == "-")
+    reports.answer(report, lambda width: render_fusion(report, width))

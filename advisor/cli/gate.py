@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import os
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from advisor.cli.options import check_apart, parse_ratio
+from advisor.cli.options import parse_ratio
+from advisor.cli.reports import STDOUT, Reports, with_report_options
+from advisor.report.formats import COMPARISON
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from advisor.gate.policy import Policy
-    from advisor.gate.result import Comparison
 
 __all__ = ["gate"]
 
 
+@with_report_options(COMPARISON)
 def gate(
     runs: Annotated[
         list[Path],
@@ -56,35 +55,17 @@ def gate(
             metavar="KEY=VALUE", help="What the trace does not tell, e.g. driver=570.86: differences are told."
         ),
     ] = None,
-    json_file: Annotated[Path | None, typer.Option("--json", metavar="FILE", help="- is standard output.")] = None,
-    markdown_file: Annotated[
-        Path | None, typer.Option("--markdown", metavar="FILE", help="For job summaries; - is standard output.")
-    ] = None,
-    junit_file: Annotated[Path | None, typer.Option("--junit", metavar="FILE", help="JUnit XML.")] = None,
-    sarif_file: Annotated[Path | None, typer.Option("--sarif", metavar="FILE", help="SARIF 2.1.0.")] = None,
+    reports: Reports = Reports(),  # noqa: B008 - replaced by an option for each format
 ) -> None:
     """Fail when launch overhead regressed. Exit: 0 pass, 1 regressed or over budget, 2 bad input, 3 cannot decide."""
-    import json
-
-    from rich.console import Console
-
     from advisor.errors import BadInput
     from advisor.gate.baseline import load_baseline
     from advisor.gate.compare import compare
     from advisor.gate.runs import load_runs, parse_labels
     from advisor.report.comparison_annotations import comparison_annotations
-    from advisor.report.comparison_junit import comparison_junit
-    from advisor.report.comparison_markdown import comparison_markdown
-    from advisor.report.comparison_sarif import comparison_sarif
     from advisor.report.comparison_text import render_comparison
 
-    for option, file in (
-        ("--json", json_file),
-        ("--markdown", markdown_file),
-        ("--junit", junit_file),
-        ("--sarif", sarif_file),
-    ):
-        check_apart(option, file, [*runs, baseline, policy, model])
+    reports.check(*runs, baseline, policy, model)
     rules = _policy(policy, budget or [], level, min_effect)
     if baseline is None and not rules.budgets and not any("budgets" in graph for graph in rules.graphs.values()):
         raise BadInput("nothing to hold the runs against: give --baseline BASE.json, or --budget KEY=VALUE")
@@ -97,22 +78,9 @@ def gate(
     recordings = load_runs(runs, region=region, model=model, labels=labels)
     comparison = compare(known, recordings, rules, paired=paired, baseline=baseline)
 
-    def as_json(result: Comparison) -> str:
-        return json.dumps(result.to_dict(), indent=1, ensure_ascii=False) + "\n"
-
-    outputs: list[tuple[Path | None, Callable[[Comparison], str]]] = [
-        (json_file, as_json),
-        (markdown_file, comparison_markdown),
-        (junit_file, comparison_junit),
-        (sarif_file, comparison_sarif),
-    ]
-    for file, render in outputs:
-        if file is not None:
-            _write(file, render(comparison))
-    if Path("-") not in [file for file, _ in outputs]:
-        Console().print(render_comparison(comparison))
-        if os.environ.get("GITHUB_ACTIONS") == "true":
-            print("\n".join(comparison_annotations(comparison)))
+    reports.answer(comparison, lambda _width: render_comparison(comparison))
+    if os.environ.get("GITHUB_ACTIONS") == "true" and STDOUT not in reports.values():
+        print("\n".join(comparison_annotations(comparison)))
     if comparison.verdict.exit_code:
         raise typer.Exit(comparison.verdict.exit_code)
 
@@ -131,20 +99,3 @@ def _policy(path: Path | None, budgets: list[str], level: float | None, min_effe
     )
     policy = replace(policy, thresholds=thresholds)
     return policy.with_budgets(dict(parse_budget(text) for text in budgets))
-
-
-def _write(file: Path, text: str) -> None:
-    from advisor.errors import BadInput
-    from advisor.output import write_text
-
-    if str(file) == "-":
-        sys.stdout.write(text)
-    elif str(file) == os.environ.get("GITHUB_STEP_SUMMARY"):
-        # The summary belongs to the whole step: others may have written to it.
-        try:
-            with file.open("a", encoding="utf-8") as summary:
-                summary.write(text)
-        except OSError as error:
-            raise BadInput(f"cannot write {file}: {error.strerror}") from None
-    else:
-        write_text(file, text)

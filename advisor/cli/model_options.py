@@ -14,7 +14,7 @@ from advisor.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-__all__ = ["Batch", "Dim", "Inputs", "Json", "Provider", "Seed", "Threads", "parse_dims", "progress"]
+__all__ = ["Batch", "Dim", "Inputs", "Provider", "Seed", "Threads", "parse_dims", "progress"]
 
 Provider = Annotated[
     str | None,
@@ -32,9 +32,6 @@ Dim = Annotated[
 Batch = Annotated[int | None, typer.Option(min=0, help="Size of the batch; 1 unless given.")]
 Inputs = Annotated[
     Path | None, typer.Option(metavar="FILE.npz", help="Inputs to use in place of generated ones (numpy.savez).")
-]
-Json = Annotated[
-    Path | None, typer.Option("--json", metavar="FILE", help="Write the report as JSON; - is standard output.")
 ]
 Threads = Annotated[
     int | None, typer.Option(min=1, max=512, help="Threads inside an operator; ONNX Runtime's choice unless given.")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-__all__ = ["check_apart", "parse_ratio", "parse_sizes", "parse_time"]
+__all__ = ["check_apart", "is_same_file", "parse_ratio", "parse_sizes", "parse_time"]
 
 LARGEST_BATCH = 65_536
 _NS = {"s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "ns": 1.0, "": 1e9}
@@ -51,7 +51,10 @@ def check_apart(option: str, target: Path | None, others: Iterable[Path | None])
     if target is None or str(target) == "-":
         return
     for other in others:
-        if other is not None and (
-            target.resolve() == other.resolve() or (target.exists() and other.exists() and target.samefile(other))
-        ):
+        if other is not None and is_same_file(target, other):
             raise BadInput(f"{option} {target} is also {other}: name another file")
+
+
+def is_same_file(one: Path, other: Path) -> bool:
+    """Whether two paths lead to one file, also through a link, and also where it does not exist yet."""
+    return one.resolve() == other.resolve() or (one.exists() and other.exists() and one.samefile(other))

@@ -9,12 +9,10 @@ from typing import Annotated
 
 import typer
 
-from advisor.cli.answer import answer
 from advisor.cli.model_options import (
     Batch,
     Dim,
     Inputs,
-    Json,
     Provider,
     Seed,
     Threads,
@@ -22,7 +20,9 @@ from advisor.cli.model_options import (
     progress,
 )
 from advisor.cli.options import check_apart, parse_ratio
+from advisor.cli.reports import Reports, with_report_options
 from advisor.errors import BadInput
+from advisor.report.formats import PROFILE
 
 __all__ = ["profile"]
 
@@ -34,6 +34,7 @@ class LevelOption(StrEnum):
     ALL = "all"
 
 
+@with_report_options(PROFILE)
 def profile(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="ONNX model.", show_default=False)],
     provider: Provider = None,
@@ -51,19 +52,19 @@ def profile(
         float, typer.Option(parser=parse_ratio, metavar="RATIO", help="Flag a gap ratio over this.")
     ] = "20%",  # type: ignore[assignment]  # typer gives it to the parser
     top: Annotated[int, typer.Option(min=1, help="How many nodes to list.")] = 10,
-    json_file: Json = None,
     keep: Annotated[
         Path | None,
         typer.Option("--keep-profile", metavar="FILE", help="Keep the recording, for `advisor analyze FILE`."),
     ] = None,
     seed: Seed = 0,
+    reports: Reports = Reports(),  # noqa: B008 - replaced by an option for each format
 ) -> None:
     """Run an ONNX model under a profiler: where a run's time goes, and how much of it lies between nodes."""
     from advisor.measure.profile import profile as profile_model
     from advisor.measure.session import Level
     from advisor.report.profile_text import render_profile
 
-    check_apart("--json", json_file, [model, inputs, keep])
+    reports.check(model, inputs, keep)
     check_apart("--keep-profile", keep, [model, inputs])
     if str(keep) == "-":
         raise BadInput("--keep-profile - is no file: name one")
@@ -84,4 +85,4 @@ def profile(
         )
     if result.asked not in {None, result.provider}:
         print(f"warning: {result.asked} was not recorded: this ran on {result.provider}", file=sys.stderr)
-    answer(result, json_file, lambda columns: render_profile(result, top=top, width=columns))
+    reports.answer(result, lambda width: render_profile(result, top=top, width=width))

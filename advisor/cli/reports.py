@@ -1,8 +1,9 @@
-"""Options that write reports to files: one for each of `advisor.report.formats.FORMATS`."""
+"""How a command answers: on the terminal, and in the files of `--json FILE`, `--markdown FILE` and the like."""
 
 from __future__ import annotations
 
 import inspect
+import os
 import sys
 from functools import wraps
 from pathlib import Path
@@ -10,79 +11,97 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from advisor.cli.options import check_apart
+from advisor.cli.options import check_apart, is_same_file
 from advisor.errors import BadInput
-from advisor.report.formats import FORMATS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
-    from advisor.trace.analysis import Analysis
+    from rich.console import RenderableType
+
+    from advisor.report.formats import Format
 
 __all__ = ["Reports", "with_report_options"]
 
 STDOUT = Path("-")
 
 
-class Reports(dict[str, Path]):
-    """Which reports are wanted, by option, and where to."""
+class Reports(dict["Format", Path]):
+    """Which reports are wanted, and where to."""
 
-    @property
-    def on_stdout(self) -> bool:
-        """A report goes to standard output, which then holds nothing else."""
-        return STDOUT in self.values()
-
-    def check(self, trace: Path) -> None:
+    def check(self, *others: Path | None) -> None:
         """Refuse what must not be written, before the work begins.
 
         Raises:
-            BadInput: Two reports would go to one place, or one in the place of the TRACE.
+            BadInput: Two reports would go to one place, or one in the place of OTHERS: files that the command reads, or
+                writes besides.
         """
-        for option, place in self.items():
-            check_apart(f"--{option}", place, [trace])
-        places = list(self.values())
-        for place in places:
-            if places.count(place) > 1:
-                options = " and ".join(f"--{option}" for option, other in self.items() if other == place)
-                raise BadInput(f"{options} both write to {place}: give each a file of its own")
+        earlier: list[tuple[str, Path]] = []
+        for form, place in self.items():
+            check_apart(f"--{form.option}", place, others)
+            for option, other in earlier:
+                if is_same_file(place, other):
+                    raise BadInput(f"--{option} and --{form.option} both write to {place}: give each a file of its own")
+            earlier.append((form.option, place))
 
-    def write(self, analysis: Analysis) -> None:
-        """Write each of them.
+    def answer(self, result: Any, render: Callable[[int], RenderableType]) -> None:
+        """Write each report on RESULT, and print what RENDER makes of it for so many columns.
+
+        Where a report goes to standard output (`-`), nothing else does.
 
         Raises:
             BadInput: A file cannot be written.
         """
-        from advisor.output import staged
+        for form, place in self.items():
+            _write(form, place, result)
+        if STDOUT not in self.values():
+            from rich.console import Console
 
-        for form in FORMATS:
-            target = self.get(form.option)
-            if target == STDOUT:
-                form.write(analysis, sys.stdout)
-            elif target is not None:
-                with staged(target) as path, path.open("w", encoding="utf-8", newline="\n") as file:
-                    form.write(analysis, file)
+            console = Console()
+            console.print(render(console.width))
 
 
-def with_report_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give COMMAND an option for each format in place of its parameter `reports`."""
+def _write(form: Format, place: Path, result: Any) -> None:
+    from advisor.output import staged
 
-    @wraps(command)
-    def with_reports(**values: Any) -> None:
-        given = {form.option: values.pop(form.option) for form in FORMATS}
-        command(**values, reports=Reports({option: path for option, path in given.items() if path is not None}))
+    if place == STDOUT:
+        form.write(result, sys.stdout)
+    elif str(place) == os.environ.get("GITHUB_STEP_SUMMARY"):
+        # The summary belongs to the whole step: others may have written to it.
+        try:
+            with place.open("a", encoding="utf-8") as file:
+                form.write(result, file)
+        except OSError as error:
+            raise BadInput(f"cannot write {place}: {error.strerror}") from None
+    else:
+        with staged(place) as path, path.open("w", encoding="utf-8", newline="\n") as file:
+            form.write(result, file)
 
-    signature = inspect.signature(command, eval_str=True)
-    options = [
-        inspect.Parameter(
-            form.option,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=None,
-            annotation=Annotated[Path | None, typer.Option(metavar="FILE", help=f"{form.help} - is standard output.")],
+
+def with_report_options(formats: Sequence[Format]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command an option for each of FORMATS in place of its parameter `reports`."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @wraps(command)
+        def with_reports(**values: Any) -> None:
+            given = {form: values.pop(form.option) for form in formats}
+            command(**values, reports=Reports({form: place for form, place in given.items() if place is not None}))
+
+        signature = inspect.signature(command, eval_str=True)
+        own = [parameter for name, parameter in signature.parameters.items() if name != "reports"]
+        with_reports.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[
+                *(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own),
+                *map(_option, formats),
+            ]
         )
-        for form in FORMATS
-    ]
-    own = [parameter for name, parameter in signature.parameters.items() if name != "reports"]
-    with_reports.__signature__ = signature.replace(  # type: ignore[attr-defined]
-        parameters=[*(parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY) for parameter in own), *options]
+        return with_reports
+
+    return decorate
+
+
+def _option(form: Format) -> inspect.Parameter:
+    option = typer.Option(metavar="FILE", help=f"{form.help} - is standard output.")
+    return inspect.Parameter(
+        form.option, inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[Path | None, option]
     )
-    return with_reports

@@ -9,19 +9,18 @@ from typing import Annotated
 
 import typer
 
-from advisor.cli.answer import answer
 from advisor.cli.model_options import (
     Batch,
     Dim,
     Inputs,
-    Json,
     Provider,
     Seed,
     Threads,
     parse_dims,
     progress,
 )
-from advisor.cli.options import check_apart
+from advisor.cli.reports import Reports, with_report_options
+from advisor.report.formats import VERIFICATION
 
 __all__ = ["verify"]
 
@@ -34,6 +33,7 @@ class LevelOption(StrEnum):
     BOTH = "both"
 
 
+@with_report_options(VERIFICATION)
 def verify(
     a: Annotated[Path, typer.Argument(metavar="A", help="ONNX model that is right.", show_default=False)],
     b: Annotated[Path, typer.Argument(metavar="B", help="ONNX model to compare with it.", show_default=False)],
@@ -44,9 +44,9 @@ def verify(
     level: Annotated[
         LevelOption, typer.Option(help="Run B with ONNX Runtime's optimisation off, at ORT_ENABLE_ALL, or both.")
     ] = LevelOption.BOTH,
-    json_file: Json = None,
     threads: Threads = None,
     seed: Seed = 0,
+    reports: Reports = Reports(),  # noqa: B008 - replaced by an option for each format
 ) -> None:
     """Tell whether two ONNX models compute the same, and where they part if they do not.
 
@@ -57,7 +57,7 @@ def verify(
     from advisor.report.verification_text import render_verification
 
     levels = {LevelOption.OFF: (Level.OFF,), LevelOption.ALL: (Level.ALL,), LevelOption.BOTH: LEVELS}[level]
-    check_apart("--json", json_file, [a, b, inputs])
+    reports.check(a, b, inputs)
     with progress() as say:
         comparison = compare_models(
             a,
@@ -73,6 +73,6 @@ def verify(
         )
     if comparison.asked not in {None, comparison.provider}:
         print(f"warning: {comparison.asked} did not load: this ran on {comparison.provider}", file=sys.stderr)
-    answer(comparison, json_file, lambda _columns: render_verification(comparison))
+    reports.answer(comparison, lambda _width: render_verification(comparison))
     if not comparison.equal:
         raise typer.Exit(1)

@@ -1,6 +1,6 @@
 """An analysis as one page that opens without a network: verdict, findings, causes, a timeline, graphs, kernels.
 
-The page is `html/template.html` with its style, its script and the data inside. Names of kernels and ranges come from
+The page is `html/analysis.html` with its style, its script and the data inside. Names of kernels and ranges come from
 strangers: they are data, in a JSON block in which `<` is escaped, and the script puts them into the page as text. A
 content security policy forbids every request, and every script and style but these.
 """
@@ -44,7 +44,7 @@ def write(analysis: Analysis, file: TextIO) -> None:
         "whole": _sentence(whole_trace(analysis)),
         "data": _embedded(page_data(analysis)),
     }
-    file.write(fill("template.html", styles=["style.css"], script="page.js", content=content))
+    file.write(fill("analysis.html", styles=["style.css"], script="analysis.js", content=content))
 
 
 def page_data(analysis: Analysis) -> dict[str, Any]:

@@ -11,18 +11,20 @@ from advisor.report.comparison_words import amount, findings
 from advisor.words import plain
 
 if TYPE_CHECKING:
+    from typing import TextIO
+
     from advisor.gate.result import Comparison
     from advisor.report.comparison_words import Finding
 
-__all__ = ["comparison_junit"]
+__all__ = ["write"]
 
 SUITE = "advisor gate"
 # What XML 1.0 cannot hold.
 _INVALID = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
-def comparison_junit(comparison: Comparison) -> str:
-    """An XML document: failures are regressions and exceeded budgets, errors what could not be decided."""
+def write(comparison: Comparison, file: TextIO) -> None:
+    """Write an XML document: failures are regressions and exceeded budgets, errors what could not be decided."""
     found = {finding.id: finding for finding in findings(comparison)}
     suite = ET.Element("testsuite", name=SUITE)
     counts = {"failure": 0, "error": 0, "skipped": 0}
@@ -57,7 +59,7 @@ def comparison_junit(comparison: Comparison) -> str:
     suites = ET.Element("testsuites", {"name": SUITE, **{key: totals[key] for key in ("tests", "failures", "errors")}})
     suites.append(suite)
     ET.indent(suites)
-    return '<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n"
+    file.write('<?xml version="1.0" encoding="UTF-8"?>\n' + ET.tostring(suites, encoding="unicode") + "\n")
 
 
 def _case(suite: ET.Element, graph: str, name: str) -> ET.Element:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from advisor.gate.result import Status, Verdict
@@ -16,49 +15,48 @@ from advisor.report.comparison_words import (
     kernel_lines,
     shown_measures,
 )
-from advisor.words import plain
+from advisor.report.markdown import escaped, row
+from advisor.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from typing import TextIO
 
     from advisor.gate.result import Comparison, GraphResult
 
-__all__ = ["comparison_markdown"]
+__all__ = ["write"]
 
+QUIET = (Status.UNCHANGED, Status.NEW)
 SIGNS = {Verdict.FAIL: "❌", Verdict.UNDECIDED: "⚠️", Verdict.PASS: "✅"}
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+!|~&@-])")
 
 
-def comparison_markdown(comparison: Comparison) -> str:
-    """The whole comparison, graphs without a change folded away."""
-    lines = [f"## {SIGNS[comparison.verdict]} {escaped(headline(comparison))}", ""]
-    lines += [f"- {escaped(name + ': ' if name else '')}{escaped(reason)}" for name, reason in comparison.undecided]
-    quiet = []
+def write(comparison: Comparison, file: TextIO) -> None:
+    """Write the whole comparison, graphs without a change folded away."""
+    file.write("\n".join(_lines(comparison)).rstrip() + "\n")
+
+
+def _lines(comparison: Comparison) -> Iterator[str]:
+    yield from (f"## {SIGNS[comparison.verdict]} {escaped(headline(comparison))}", "")
+    for name, reason in comparison.undecided:
+        yield f"- {escaped(f'{name}: {reason}' if name else reason)}"
+    quiet = [graph for graph in comparison.graphs if graph.status in QUIET]
     for graph in comparison.graphs:
-        if graph.status in (Status.UNCHANGED, Status.NEW):
-            quiet.append(graph)
-        else:
-            lines += _graph(graph)
+        if graph.status not in QUIET:
+            yield from _graph(graph)
     if quiet:
-        lines += ["", f"<details><summary>{len(quiet)} graphs without a change</summary>", ""]
+        yield from ("", f"<details><summary>{counted(len(quiet), 'graph')} without a change</summary>", "")
         for graph in quiet:
-            lines += _graph(graph)
-        lines += ["", "</details>"]
+            yield from _graph(graph)
+        yield from ("", "</details>")
     if comparison.budgets:
-        lines += ["", "### Budgets", "", "| graph | budget | | |", "| --- | --- | --- | --- |"]
-        for row in comparison.budgets:
-            lines.append(_row(row.graph, row.key, budget_words(row), row.status.value))
+        yield from ("", "### Budgets", "", "| graph | budget | | |", "| --- | --- | --- | --- |")
+        for budget in comparison.budgets:
+            yield _row(budget.graph, budget.key, budget_words(budget), budget.status.value)
     if comparison.environment:
-        lines += ["", "### The runs differ in", ""]
-        lines += [f"- {escaped(f'{what}: {old} → {new}')}" for what, old, new in comparison.environment]
+        yield from ("", "### The runs differ in", "")
+        yield from (f"- {escaped(f'{what}: {old} → {new}')}" for what, old, new in comparison.environment)
     if comparison.notes:
-        lines += ["", "### Notes", "", *(f"- {escaped(note)}" for note in comparison.notes)]
-    return "\n".join(lines).rstrip() + "\n"
-
-
-def escaped(text: str) -> str:
-    """TEXT with nothing in it that Markdown or HTML would act on: names come from strangers."""
-    return _SPECIAL.sub(r"\\\1", plain(text)).replace("\\<", "&lt;").replace("\\>", "&gt;").replace("\\&", "&amp;")
+        yield from ("", "### Notes", "", *(f"- {escaped(note)}" for note in comparison.notes))
 
 
 def _graph(graph: GraphResult) -> Iterator[str]:
@@ -69,12 +67,11 @@ def _graph(graph: GraphResult) -> Iterator[str]:
     rows = shown_measures(graph)
     if rows:
         yield from ("| | baseline | now | change (90 % interval) | |", "| --- | ---: | ---: | ---: | --- |")
-        for row in rows:
-            status = "" if row.status is Status.UNCHANGED else row.status.value
-            words = ": ".join(part for part in (status, row.reason) if part)
-            yield _row(
-                row.title, amount(row.unit, row.baseline), amount(row.unit, row.current), change_words(row), words
-            )
+        for each in rows:
+            status = "" if each.status is Status.UNCHANGED else each.status.value
+            words = ": ".join(part for part in (status, each.reason) if part)
+            values = amount(each.unit, each.baseline), amount(each.unit, each.current)
+            yield _row(each.title, *values, change_words(each), words)
     changed = list(kernel_lines(graph))
     if changed:
         yield ""
@@ -86,4 +83,4 @@ def _graph(graph: GraphResult) -> Iterator[str]:
 
 
 def _row(*cells: str) -> str:
-    return f"| {' | '.join(escaped(cell) for cell in cells)} |"
+    return row(*map(escaped, cells))

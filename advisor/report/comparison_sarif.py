@@ -14,16 +14,18 @@ from advisor.report.comparison_words import findings
 from advisor.words import plain
 
 if TYPE_CHECKING:
+    from typing import TextIO
+
     from advisor.gate.result import Comparison
 
-__all__ = ["comparison_sarif"]
+__all__ = ["write"]
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 LEVELS = {"regression": "error", "budget": "error", "undecided": "warning", "waived": "note"}
 
 
-def comparison_sarif(comparison: Comparison) -> str:
-    """A JSON document. Alerts stand at the baseline's file, or the policy's: a trace is no source file."""
+def write(comparison: Comparison, file: TextIO) -> None:
+    """Write a JSON document. Alerts stand at the baseline's file, or the policy's: a trace is no source file."""
     place = comparison.baseline or comparison.policy.get("source") or "advisor.toml"
     found = findings(comparison)
     rules = list(dict.fromkeys(_rule(finding.id, finding.kind) for finding in found))
@@ -63,7 +65,8 @@ def comparison_sarif(comparison: Comparison) -> str:
         "results": results,
         "columnKind": "unicodeCodePoints",
     }
-    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1, ensure_ascii=False) + "\n"
+    document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
+    file.write(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
 
 
 def _rule(identity: str, kind: str) -> str:

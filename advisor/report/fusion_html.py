@@ -15,16 +15,17 @@ from advisor.report import fusion_words as words
 from advisor.report.elements import Child, el, html
 from advisor.report.intervals import Bar, bars, curve
 from advisor.report.page import fill
-from advisor.words import duration, duration_range, percent, plain
+from advisor.words import counted, duration, duration_range, percent, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from typing import TextIO
     from xml.etree.ElementTree import Element
 
     from advisor.fuse.result import FusionReport
     from advisor.measure.statistics import Interval
 
-__all__ = ["page"]
+__all__ = ["write"]
 
 KINDS = {Verdict.FASTER: "gain", Verdict.SLOWER: "loss", Verdict.UNCHANGED: "noise"}
 OUTPUTS = 100
@@ -33,8 +34,8 @@ NODES = 200
 """So many nodes of one fusion are listed."""
 
 
-def page(report: FusionReport) -> str:
-    """The page."""
+def write(report: FusionReport, file: TextIO) -> None:
+    """Write the page."""
     sections = [
         section
         for section in (
@@ -55,7 +56,7 @@ def page(report: FusionReport) -> str:
         "contents": html(*links),
         "main": html(*sections),
     }
-    return fill("fusion.html", styles=["style.css", "fusion.css"], script="fusion.js", content=content)
+    file.write(fill("fusion.html", styles=["style.css", "fusion.css"], script="fusion.js", content=content))
 
 
 def _name(report: FusionReport) -> str:
@@ -65,13 +66,9 @@ def _name(report: FusionReport) -> str:
 def _header(report: FusionReport) -> Iterator[Element]:
     yield el("p", {"class": "source"}, str(report.model.path or ""))
     yield el("h1", {}, words.headline(report))
-    if not report.runtime.passed:
-        reason = f"{report.runtime.reason}."
-        yield el(
-            "p",
-            {"class": "warning"},
-            f"ONNX Runtime's own optimisation changes what this model computes, before any fusion: {reason}",
-        )
+    warning = words.warning(report)
+    if warning is not None:
+        yield el("p", {"class": "warning"}, warning)
     worth = words.proof(report) or words.main_reason(report)
     if worth is not None:
         yield el("p", {"class": "worth"}, worth)
@@ -141,11 +138,7 @@ def _fusions(report: FusionReport) -> Element | None:
         nodes = [name for fusion in outcome.fusions for name in fusion.nodes]
         more = f" … and {len(nodes) - NODES:,} more" if len(nodes) > NODES else ""
         listed = el("code", {}, ", ".join(nodes[:NODES]) + more)
-        details = (
-            el("details", {}, el("summary", {}, f"{len(nodes):,} node{'s' if len(nodes) != 1 else ''}"), listed)
-            if nodes
-            else None
-        )
+        details = el("details", {}, el("summary", {}, counted(len(nodes), "node")), listed) if nodes else None
         family, error = outcome.fusions[0].family, outcome.max_abs_error
         rows.append(
             [
@@ -187,7 +180,7 @@ def _why(report: FusionReport, outcome: words.Outcome) -> Iterator[Element]:
     """Every reason in a row, with its places where it does not hold for all."""
     causes = words.causes(report, outcome.fusions)
     for cause in causes:
-        count = f"{cause.sites:,} place{'s' if cause.sites != 1 else ''}: " if cause.sites != outcome.sites else ""
+        count = f"{counted(cause.sites, 'place')}: " if cause.sites != outcome.sites else ""
         yield el("p", {}, count + cause.reason)
 
 

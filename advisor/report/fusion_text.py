@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -21,12 +20,10 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from advisor.fuse.predictions import Predictions
     from advisor.fuse.result import FusionReport
 
 __all__ = ["render_fusion"]
 
-SHOWN_REASONS = 3
 NARROW = 64
 """In fewer columns a table has only what matters most."""
 WIDE = 96
@@ -44,8 +41,7 @@ def render_fusion(report: FusionReport, width: int = 80) -> RenderableType:
     if report.batches:
         parts += [_batches(report, narrow=width < NARROW), Text(words.batch_end(report))]
         parts += [Text(f"- {line}") for line in words.unmeasured(report)]
-    if report.trace is not None:
-        parts += [Text(line) for line in _predictions(report, report.trace)]
+    parts += [Text(f"- {line}" if number else line) for number, line in enumerate(words.predictions(report))]
     parts += [Text(f"note: {plain(note)}", style="yellow") for note in report.notes]
     parts.append(_files(report))
     return Group(*parts)
@@ -53,23 +49,11 @@ def render_fusion(report: FusionReport, width: int = 80) -> RenderableType:
 
 def _summary(report: FusionReport) -> Panel:
     text = Text()
-    if not report.runtime.passed:
-        text.append("ONNX Runtime's own optimisation changes what this model computes", style="bold red")
-        text.append(f", before any fusion: {plain(report.runtime.reason)}.\n")
+    warning = words.warning(report)
+    if warning is not None:
+        text.append(f"{warning}\n", style="red")
     text.append(words.headline(report), style="bold")
-    for line in (words.main_reason(report), words.latency(report), words.proof(report)):
-        if line is not None:
-            text.append("\n" + line)
-    if report.changed:
-        places = sum(fusion.sites for fusion in report.kept)
-        text.append(
-            f"\nFused in {places:,} place{'s' if places != 1 else ''}: {report.model.nodes:,} nodes became"
-            f" {report.fused.nodes:,}."
-        )
-    for line in (words.kernels(report), words.gaps(report)):
-        if line is not None:
-            text.append("\n" + line)
-    text.append("\n" + words.conditions(report))
+    text.append("\n" + "\n".join(words.summary(report)))
     colour = {Verdict.FASTER: "green", Verdict.SLOWER: "red", Verdict.UNCHANGED: "yellow"}[report.verdict]
     title = Text(plain(report.model.path.name) if report.model.path else "")
     return Panel(text, title=title, border_style=colour if report.runtime.passed else "red", box=box.ROUNDED)
@@ -129,25 +113,6 @@ def _batches(report: FusionReport, *, narrow: bool) -> Table:
         verdict = Text(words.batch_verdict(each), style="red" if each.is_wrong else "")
         table.add_row(str(each.batch), *([] if narrow else times), *ratio, *([] if narrow else [verdict]))
     return table
-
-
-def _predictions(report: FusionReport, trace: Predictions) -> Iterator[str]:
-    """What the trace predicts, beside what was measured here."""
-    of = f"{plain(str(trace.path))}, recorded on {plain(trace.device)}"
-    if trace.graph is None:
-        yield f"The trace predicts nothing: {plain(trace.reason)} ({of})."
-        return
-    count = len(trace.matched) + len(trace.unmatched)
-    yield f"Predicted from {of}, graph {plain(trace.graph)}: {len(trace.matched)} of {count} candidates matched."
-    for fusion in report.fusions:
-        if fusion.predicted is not None:
-            low, high = (duration(ns) for ns in fusion.predicted.saving_ns)
-            yield (
-                f"- {plain(fusion.rule)}, {words.places(fusion)}: predicted {low} to {high} a run"
-                f" ({plain(fusion.predicted.source)}), {words.measured(report, fusion)}"
-            )
-    for reason, rest in Counter(each.reason for each in trace.unmatched).most_common(SHOWN_REASONS):
-        yield f"- {rest} candidate{'s' if rest != 1 else ''} not matched: {plain(reason)}"
 
 
 def _files(report: FusionReport) -> Text:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from advisor.fuse.result import Status
 from advisor.measure.statistics import Verdict
-from advisor.words import duration, percent, plain
+from advisor.words import counted, duration, percent, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -26,6 +27,7 @@ __all__ = [
     "causes",
     "conditions",
     "figure",
+    "fused_places",
     "gaps",
     "headline",
     "kernels",
@@ -34,11 +36,14 @@ __all__ = [
     "measured",
     "outcomes",
     "places",
+    "predictions",
     "proof",
     "reasons",
     "snippet",
     "span",
+    "summary",
     "unmeasured",
+    "warning",
 ]
 
 OUTCOMES = {
@@ -50,6 +55,8 @@ OUTCOMES = {
 }
 NOISY = 0.01
 """Half of an interval from which on the near end is told before the middle."""
+SHOWN_REASONS = 3
+"""So many reasons why a trace's candidates match nothing are told."""
 _NAMES = re.compile(r"(?:\w+ )?'[^']*'|\d[\d.e+-]*")
 
 
@@ -178,13 +185,15 @@ def headline(report: FusionReport) -> str:
     if report.changed and race is not None:
         if report.verdict is not Verdict.FASTER:
             return "No measurable change: fused, but a run takes as long as before."
+        saved, interval = (
+            percent(1 - race.ratio.ratio),
+            f"{percent(1 - race.ratio.high)} to {percent(1 - race.ratio.low)}",
+        )
         if race.ratio.half_width > NOISY:
-            ratio, low, high = race.ratio.ratio, race.ratio.low, race.ratio.high
             return (
-                f"Faster: a run takes at least {percent(1 - high)} less time (measured {ratio:.2f}, {low:.2f} to"
-                f" {high:.2f})."
+                f"Faster: a run takes at least {percent(1 - race.ratio.high)} less time (measured {saved}, {interval})."
             )
-        return f"Faster: a run takes {percent(1 - race.ratio.ratio)} less time."
+        return f"Faster: a run takes {saved} less time ({interval})."
     statuses = {fusion.status for fusion in report.fusions}
     if not any(fusion.sites for fusion in report.fusions) and race is None:
         return "Nothing to fuse: no rule found a place in this model. The output is the original."
@@ -216,7 +225,7 @@ def proof(report: FusionReport) -> str | None:
     verification = report.verification
     if not report.changed:
         return None
-    sets = f"{verification.inputs} set{'s' if verification.inputs != 1 else ''} of inputs"
+    sets = f"{counted(verification.inputs, 'set')} of inputs"
     error = "no difference at all"
     if verification.max_abs_error:
         output = plain(verification.worst_output or "")
@@ -252,10 +261,42 @@ def kernels(report: FusionReport) -> str | None:
     saved, count = made.traffic, made.kernels
     loads, stores = (f"{saved.loads_before} → {saved.loads_after}", f"{saved.stores_before} → {saved.stores_after}")
     return (
-        f"{count:,} generated kernel{'s' if count != 1 else ''} in place of {count + saved.kernels_saved:,} nodes:"
+        f"{counted(count, 'generated kernel')} in place of {counted(count + saved.kernels_saved, 'node')}:"
         f" {loads} tensors read, {stores} written; compiled in {made.compile_s:.1f} s,"
         f" {made.library_bytes / 1024:,.0f} KiB."
     )
+
+
+def warning(report: FusionReport) -> str | None:
+    """What a reader has to know before any verdict; None where there is nothing."""
+    if report.runtime.passed:
+        return None
+    return (
+        "ONNX Runtime's own optimisation changes what this model computes, before any fusion:"
+        f" {plain(report.runtime.reason)}."
+    )
+
+
+def fused_places(report: FusionReport) -> str | None:
+    """In how many places, and what became of the nodes; None where the output is the original."""
+    if not report.changed:
+        return None
+    places = counted(sum(fusion.sites for fusion in report.kept), "place")
+    return f"Fused in {places}: {counted(report.model.nodes, 'node')} became {report.fused.nodes:,}."
+
+
+def summary(report: FusionReport) -> list[str]:
+    """What stands below the headline."""
+    lines = (
+        main_reason(report),
+        latency(report),
+        proof(report),
+        fused_places(report),
+        kernels(report),
+        gaps(report),
+        conditions(report),
+    )
+    return [line for line in lines if line is not None]
 
 
 def batch_end(report: FusionReport) -> str:
@@ -282,10 +323,32 @@ def unmeasured(report: FusionReport) -> Iterator[str]:
             yield f"batch {each.batch}: {plain(each.reason)}"
 
 
+def predictions(report: FusionReport) -> Iterator[str]:
+    """What the trace predicts, and then line by line what was measured here; nothing where there is no trace."""
+    trace = report.trace
+    if trace is None:
+        return
+    of = f"{plain(str(trace.path))}, recorded on {plain(trace.device)}"
+    if trace.graph is None:
+        yield f"The trace predicts nothing: {plain(trace.reason)} ({of})."
+        return
+    count = len(trace.matched) + len(trace.unmatched)
+    yield f"Predicted from {of}, graph {plain(trace.graph)}: {len(trace.matched)} of {count} candidates matched."
+    for fusion in report.fusions:
+        if fusion.predicted is not None:
+            low, high = (duration(ns) for ns in fusion.predicted.saving_ns)
+            yield (
+                f"{plain(fusion.rule)}, {places(fusion)}: predicted {low} to {high} a run"
+                f" ({plain(fusion.predicted.source)}), {measured(report, fusion)}"
+            )
+    for reason, rest in Counter(each.reason for each in trace.unmatched).most_common(SHOWN_REASONS):
+        yield f"{counted(rest, 'candidate')} not matched: {plain(reason)}"
+
+
 def conditions(report: FusionReport) -> str:
     """What it was measured on."""
     settings = report.settings
-    threads = f", {settings.threads} thread{'s' if settings.threads != 1 else ''}" if settings.threads else ""
+    threads = f", {counted(settings.threads, 'thread')}" if settings.threads else ""
     shapes = ", ".join(f"{plain(name)} {list(shape)}" for name, shape in list(settings.shapes.items())[:4])
     more = f" and {len(settings.shapes) - 4} more inputs" if len(settings.shapes) > 4 else ""
     where = f"Measured on {report.provider}, onnxruntime {report.onnxruntime}"
@@ -317,7 +380,7 @@ def places(fusion: Fusion, sites: int | None = None) -> str:
     """How many places, and where one is."""
     count = fusion.sites if sites is None else sites
     first = f" ({plain(fusion.nodes[0])})" if count == 1 and fusion.nodes else ""
-    return f"{count:,} place{'s' if count != 1 else ''}{first}"
+    return f"{counted(count, 'place')}{first}"
 
 
 def measured(report: FusionReport, fusion: Fusion) -> str:
@@ -346,7 +409,7 @@ def _subject(rule: str, fusions: Sequence[Fusion]) -> str:
     if not sites:
         return plain(rule)  # it takes the whole model
     where = next((name for fusion in fusions for name in fusion.nodes), "") if sites == 1 else ""
-    return f"{plain(rule)} ({plain(where) or f'{sites:,} place' + ('s' if sites != 1 else '')})"
+    return f"{plain(rule)} ({plain(where) or counted(sites, 'place')})"
 
 
 def reasons(report: FusionReport) -> Iterator[str]:

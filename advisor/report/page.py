@@ -1,4 +1,4 @@
-"""Pages that open without a network: a template, its styles and scripts, and a policy that forbids everything else."""
+"""Pages that open without a network: a frame around a body, styles, a script, and a policy that forbids all else."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
 __all__ = ["fill"]
 
 
-def fill(template: str, *, styles: Sequence[str], script: str, content: Mapping[str, str]) -> str:
+def fill(body: str, *, styles: Sequence[str], script: str, content: Mapping[str, str]) -> str:
     """A page.
 
     Args:
-        template: File in `html/`; `{{name}}` in it gives way to what `content` has under that name.
-        styles: Files in `html/`, for `{{style}}`.
-        script: File in `html/`, for `{{script}}`.
-        content: HTML by name; it is not escaped here.
+        body: File in `html/`; `{{name}}` in it gives way to what `content` has under that name.
+        styles: Files in `html/`.
+        script: File in `html/`.
+        content: HTML by name, the page's `title` too; it is not escaped here.
     """
     folder = files("advisor.report") / "html"
     style = "".join((folder / name).read_text(encoding="utf-8") for name in styles)
@@ -30,9 +30,13 @@ def fill(template: str, *, styles: Sequence[str], script: str, content: Mapping[
         "default-src 'none'; base-uri 'none'; form-action 'none'; "
         f"style-src '{_digest(style)}'; script-src '{_digest(code)}'"
     )
-    parts = {**content, "policy": policy, "style": style, "script": code}
-    text = (folder / template).read_text(encoding="utf-8")
-    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], text)
+    inner = _filled((folder / body).read_text(encoding="utf-8"), content)
+    frame = {"title": content["title"], "policy": policy, "style": style, "script": code, "body": inner}
+    return _filled((folder / "page.html").read_text(encoding="utf-8"), frame)
+
+
+def _filled(template: str, parts: Mapping[str, str]) -> str:
+    return re.sub(r"\{\{(\w+)\}\}", lambda match: parts[match[1]], template)
 
 
 def _digest(text: str) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from advisor.report.formats import FORMATS
+from advisor.report.formats import ANALYSIS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,7 +19,7 @@ BEGINS = {"json": "{", "html": "<!doctype html>", "markdown": "## `decode_token`
 
 
 def test_every_format_is_written_beside_the_report(advisor_command: Advisor, samples: Path, tmp_path: Path) -> None:
-    options = [part for form in FORMATS for part in (f"--{form.option}", tmp_path / form.option)]
+    options = [part for form in ANALYSIS for part in (f"--{form.option}", tmp_path / form.option)]
     result = advisor_command("analyze", samples / DECODE, *options)
     assert result.returncode == 0, result.stderr
     assert "Gap ratio" in result.stdout
@@ -39,6 +39,16 @@ def test_a_dash_is_standard_output_and_nothing_else_is_there(
         json.loads(result.stdout)
 
 
+def test_the_summary_of_a_job_keeps_what_other_commands_wrote(
+    advisor_command: Advisor, samples: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    summary = tmp_path / "summary.md"
+    summary.write_text("# Before\n", encoding="utf-8")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
+    assert advisor_command("analyze", samples / DECODE, "--markdown", summary).returncode == 0
+    assert summary.read_text(encoding="utf-8").startswith("# Before\n## `decode_token` is")
+
+
 def test_two_reports_in_one_place_are_refused_before_anything_is_read(advisor_command: Advisor, tmp_path: Path) -> None:
     result = advisor_command("analyze", tmp_path / "missing.sqlite", "--json", "-", "--markdown", "-")
     assert result.returncode == 2
@@ -47,5 +57,5 @@ def test_two_reports_in_one_place_are_refused_before_anything_is_read(advisor_co
 
 def test_help_names_every_format(advisor_command: Advisor) -> None:
     shown = advisor_command("analyze", "--help").stdout
-    for form in FORMATS:
+    for form in ANALYSIS:
         assert f"--{form.option}" in shown

@@ -7,6 +7,7 @@ import re
 from dataclasses import replace
 from datetime import date
 from importlib.resources import files
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +24,8 @@ from advisor.gate.measures import Unit
 from advisor.gate.policy import Policy, Waiver
 from advisor.gate.result import Comparison, GraphResult, MeasureResult, Status
 from advisor.report.comparison_annotations import comparison_annotations
-from advisor.report.comparison_junit import comparison_junit
-from advisor.report.comparison_markdown import comparison_markdown
-from advisor.report.comparison_sarif import comparison_sarif
 from advisor.report.comparison_text import render_comparison
+from advisor.report.formats import COMPARISON
 from sample_traces.operations import Launch, Synchronize
 from tests.gate.simulated import loop, recording, step
 
@@ -54,13 +53,19 @@ def comparisons() -> dict[str, Comparison]:
     }
 
 
+def written(option: str, comparison: Comparison) -> str:
+    file = StringIO()
+    next(form for form in COMPARISON if form.option == option).write(comparison, file)
+    return file.getvalue()
+
+
 COMPARISONS = comparisons()
 every = pytest.mark.parametrize("comparison", COMPARISONS.values(), ids=COMPARISONS.keys())
 
 
 @every
 def test_junit_is_valid_and_counts_right(comparison: Comparison) -> None:
-    text = comparison_junit(comparison)
+    text = written("junit", comparison)
     JUNIT.validate(text)
     assert int(re.findall(r'failures="(\d+)"', text)[0]) == text.count("<failure ")
     assert int(re.findall(r'errors="(\d+)"', text)[0]) == text.count("<error ")
@@ -70,7 +75,7 @@ def test_junit_is_valid_and_counts_right(comparison: Comparison) -> None:
 
 @every
 def test_sarif_is_valid(comparison: Comparison) -> None:
-    document = json.loads(comparison_sarif(comparison))
+    document = json.loads(written("sarif", comparison))
     jsonschema.validate(document, SARIF, format_checker=jsonschema.FormatChecker())
     (run,) = document["runs"]
     errors = [result for result in run["results"] if result["level"] == "error"]
@@ -81,7 +86,7 @@ def test_sarif_is_valid(comparison: Comparison) -> None:
 
 def test_an_alert_is_found_again_in_the_next_run() -> None:
     def prints(comparison: Comparison) -> list[str]:
-        results = json.loads(comparison_sarif(comparison))["runs"][0]["results"]
+        results = json.loads(written("sarif", comparison))["runs"][0]["results"]
         return [result["partialFingerprints"]["graphMeasure/v1"] for result in results]
 
     fail = prints(COMPARISONS["fail"])
@@ -119,9 +124,9 @@ def test_what_failed_is_told_everywhere() -> None:
     console.print(render_comparison(fail))
     texts = [
         console.export_text(),
-        comparison_markdown(fail),
-        comparison_junit(fail),
-        comparison_sarif(fail),
+        written("markdown", fail),
+        written("junit", fail),
+        written("sarif", fail),
         "".join(comparison_annotations(fail)),
     ]
     for text in texts:
@@ -154,16 +159,16 @@ def called(name: str) -> Comparison:
 @settings(max_examples=150, deadline=None)
 def test_names_are_data(name: str) -> None:
     comparison = called(name)
-    JUNIT.validate(comparison_junit(comparison))
-    jsonschema.validate(json.loads(comparison_sarif(comparison)), SARIF)
+    JUNIT.validate(written("junit", comparison))
+    jsonschema.validate(json.loads(written("sarif", comparison)), SARIF)
     for line in comparison_annotations(comparison):
         assert "\n" not in line
         assert "\r" not in line
         assert re.match(r"::(error|warning) title=[^:,]*::", line)
-    markdown = comparison_markdown(comparison)
+    markdown = written("markdown", comparison)
     inside_fence = re.sub(r"```sh\n.*?\n```", "", markdown, flags=re.DOTALL)
-    assert not re.search(r"<(?!/?(details|summary)>)", inside_fence)
-    assert "](" not in inside_fence
+    assert not re.search(r"<(?!/?(details|summary)>|!-- -->)", inside_fence)
+    assert not re.search(r"(?<!\\)\]\(", inside_fence)
     assert "\x1b" not in markdown
     console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
     console.print(render_comparison(comparison))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import advisor
-from advisor.report.formats import FORMATS
+from advisor.report.formats import ANALYSIS
 from sample_traces.operations import Copy, Host, Launch, Pop, Push, Synchronize
 from sample_traces.simulator import simulate
 from sample_traces.trace import to_trace
@@ -56,7 +56,7 @@ def hostile() -> Analysis:
 def written(analysis: Analysis, option: str) -> str:
     """The report of one format."""
     file = StringIO()
-    next(form for form in FORMATS if form.option == option).write(analysis, file)
+    next(form for form in ANALYSIS if form.option == option).write(analysis, file)
     return file.getvalue()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from html.parser import HTMLParser
 from importlib.resources import files
 from io import StringIO
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import pytest
+from markdown_it import MarkdownIt
 from rich.console import Console
 
 from advisor.fuse.batches import BatchLatency
@@ -18,12 +20,13 @@ from advisor.fuse.kernels.traffic import Traffic
 from advisor.fuse.model import ModelFile
 from advisor.fuse.result import Fusion, GeneratedKernels, Status
 from advisor.measure.statistics import Interval
-from advisor.report.fusion_html import page as written
+from advisor.report.formats import FUSION
 from advisor.report.fusion_text import render_fusion
 from advisor.report.fusion_words import headline, main_reason, outcomes, snippet
 from tests.report.fusion_reports import race, report
 
 if TYPE_CHECKING:
+    from advisor.fuse.result import FusionReport
     from tests.report.chromium import Page
 
 HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\x1b[31m\u202e"
@@ -50,6 +53,12 @@ class Structure(HTMLParser):
 
     def handle_endtag(self, tag: str) -> None:
         assert self.open.pop() == tag
+
+
+def written(subject: FusionReport, option: str = "html") -> str:
+    file = StringIO()
+    next(form for form in FUSION if form.option == option).write(subject, file)
+    return file.getvalue()
 
 
 def text(columns: int, **changes: Any) -> str:
@@ -189,8 +198,8 @@ def test_generated_kernels_and_their_library_are_told() -> None:
 
 def test_a_noisy_run_claims_the_near_end() -> None:
     noisy = report(measured=race(0.88, 0.80, 0.95, Interval(1.0, 0.97, 1.03)))
-    assert headline(noisy) == "Faster: a run takes at least 5.0 % less time (measured 0.88, 0.80 to 0.95)."
-    assert headline(report()) == "Faster: a run takes 15 % less time."
+    assert headline(noisy) == "Faster: a run takes at least 5.0 % less time (measured 12 %, 5.0 % to 20 %)."
+    assert headline(report()) == "Faster: a run takes 15 % less time (15 % to 16 %)."
 
 
 def test_the_snippet_is_three_lines_that_compile() -> None:
@@ -241,3 +250,29 @@ def test_in_a_browser_tables_sort_and_names_do_nothing(page: Page, tmp_path: Pat
     assert page.value(places) == sorted(before)
     page.value("document.querySelectorAll('#fusions th[scope=col] button')[2].click()")
     assert page.value(places) == sorted(before, reverse=True)
+
+
+def test_the_summary_for_pull_requests_says_what_the_terminal_says() -> None:
+    shown = written(report(), "markdown")
+    assert shown.splitlines()[0] == f"## {headline(report())}"
+    for line in ("Fused in 13 places: 234 nodes became 131.", "95 % interval 0.837 to 0.852"):
+        assert line in shown
+    assert "| hard-swish | 12 | 0.860 ± 0.010 | - | - | kept |" in shown
+    assert "| 8 | 8.90 ms | 9.61 ms | 1.080 | 1.060 to 1.100 | slower |" in shown
+    assert "The gain is gone at a batch of 4." in shown
+
+
+def test_a_summary_without_a_gain_has_no_empty_parts() -> None:
+    shown = written(report(changed=False, measured=None, fusions=(), batches=(), gaps=None, notes=()), "markdown")
+    assert shown.startswith("## Nothing to fuse: no rule found a place in this model.")
+    assert "###" not in shown
+    assert "|" not in shown
+
+
+def test_names_are_no_markup_in_the_summary() -> None:
+    shown = written(report(HOSTILE + "|@all#1"), "markdown")
+    kinds = {token.type for token in MarkdownIt("commonmark").enable("table").parse(shown)}
+    assert not kinds & {"fence", "code_block", "blockquote_open"}
+    assert not re.search(r"<(?!/?(details|summary)>|!-- -->)", re.sub(r"(`+).+?\1", "", shown))
+    assert "\x1b" not in shown
+    assert {line.count(" | ") for line in shown.splitlines() if line.startswith("|")} == {5}
