@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,14 +16,14 @@ from advisor.gate.kernels import difference
 from advisor.gate.matching import Matched, match
 from advisor.gate.measures import COUNTS, MEASURES, TIMES, Measure, Unit
 from advisor.gate.policy import Policy
-from advisor.gate.result import BudgetResult, Comparison, GraphResult, MeasureResult, Status
+from advisor.gate.result import BY_WEIGHT, BudgetResult, Comparison, GraphResult, MeasureResult, Status, heaviest
 from advisor.gate.statistics import holm
 from advisor.gate.trials import Trial, try_measure
 from advisor.gate.waivers import waive
 from advisor.trace.causes import Cause
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import date
     from pathlib import Path
 
@@ -47,16 +48,6 @@ HIDDEN = 0.10
 
 ENOUGH_RUNS = 3
 ASSUMED = "too few runs to know how much they drift: before you trust a red time, record three runs or more a side"
-
-_ORDER = (
-    Status.REGRESSED,
-    Status.UNDECIDED,
-    Status.WAIVED,
-    Status.IMPROVED,
-    Status.WORSE,
-    Status.NEW,
-    Status.UNCHANGED,
-)
 
 
 def compare(
@@ -98,11 +89,11 @@ def compare(
         notes += matched.notes
         undecided += matched.undecided + judged.undecided
         undecided += _not_judged(old, new, judged, bool(matched.undecided))
-        fusions = compare_fusions(before, after, policy.thresholds)
+        fusions = compare_fusions(before, after, policy)
         graphs += fusions.graphs
         undecided += fusions.undecided
-    budgets = [*check_budgets(new, policy), *fusion_budgets(after, policy.budgets)]
-    undecided += [("", f"{key}: no graph to hold it against") for key in policy.budgets if not _held(key, budgets)]
+    budgets = [*check_budgets(new, policy), *fusion_budgets(after, policy)]
+    undecided += _not_held(policy, budgets)
     outside = [run for run in new if run.work and run.outside_graphs > run.work / 2]
     notes += [f"{run.name}: most of its work lies outside of the graphs compared" for run in outside]
     if 0 < len(before) < ENOUGH_RUNS or len(after) < ENOUGH_RUNS:
@@ -110,7 +101,7 @@ def compare(
         notes += [ASSUMED] if tested and before else []
     graphs, budgets, waived = waive(graphs, budgets, policy, today or datetime.now(tz=UTC).date())
     return Comparison(
-        graphs=tuple(sorted(graphs, key=lambda graph: _ORDER.index(graph.status))),
+        graphs=tuple(sorted(graphs, key=lambda graph: BY_WEIGHT.index(graph.status))),
         budgets=tuple(budgets),
         undecided=tuple(dict.fromkeys(undecided)),
         notes=tuple(dict.fromkeys([*notes, *waived])),
@@ -121,8 +112,15 @@ def compare(
     )
 
 
-def _held(key: str, budgets: Sequence[BudgetResult]) -> bool:
-    return any(row.key == key for row in budgets)
+def _not_held(policy: Policy, budgets: Sequence[BudgetResult]) -> list[tuple[str, str]]:
+    """Limits that no graph was held against: what they are meant for may be gone, or have another name."""
+    limits = [("*", key) for key in policy.budgets]
+    limits += [(pattern, key) for pattern, changes in policy.graphs.items() for key in changes.get("budgets", {})]
+    return [
+        ("" if pattern == "*" else pattern, f"{key}: no graph to hold it against")
+        for pattern, key in limits
+        if not any(row.key == key and fnmatchcase(row.graph, pattern) for row in budgets)
+    ]
 
 
 # Judging graphs
@@ -213,24 +211,28 @@ def _all(variant: Variant, measure: Measure) -> Values:
 
 def _counts(pair: Pair, thresholds: Thresholds) -> tuple[list[MeasureResult], list[Measure]]:
     """Counts that are the same in every execution of a side, which are certain, and the measures that vary."""
-    certain, varying = [], []
-    steady: dict[str, tuple[float, float]] = {}
-    for measure in COUNTS:
-        sides = [_all(variant, measure) for variant in (pair.before, pair.after)]
-        if not all(len(values) for values in sides):
+    sides = {measure.key: [_all(variant, measure) for variant in (pair.before, pair.after)] for measure in COUNTS}
+    known = [measure for measure in COUNTS if all(len(values) for values in sides[measure.key])]
+    steady = {
+        measure.key: (float(before[0]), float(after[0]))
+        for measure in known
+        for before, after in [sides[measure.key]]
+        if (before == before[0]).all() and (after == after[0]).all()
+    }
+    certain = []
+    for measure in known:
+        if measure.key not in steady:
             continue
-        if all((values == values[0]).all() for values in sides):
-            steady[measure.key] = (float(sides[0][0]), float(sides[1][0]))
-            if min(map(len, sides)) < CERTAIN_FROM and sides[0][0] != sides[1][0]:
-                certain.append(_count_result(measure, steady[measure.key], Status.UNDECIDED, "seen too few times"))
-                continue
-            certain.append(_certain(measure, steady, thresholds))
+        before, after = steady[measure.key]
+        if before != after and min(map(len, sides[measure.key])) < CERTAIN_FROM:
+            certain.append(_count_result(measure, (before, after), Status.UNDECIDED, "seen too few times"))
         else:
-            varying.append(measure)
-    return certain, varying
+            certain.append(_certain(measure, steady, thresholds))
+    return certain, [measure for measure in known if measure.key not in steady]
 
 
-def _certain(measure: Measure, steady: dict[str, tuple[float, float]], thresholds: Thresholds) -> MeasureResult:
+def _certain(measure: Measure, steady: Mapping[str, tuple[float, float]], thresholds: Thresholds) -> MeasureResult:
+    """What became of a count that is STEADY, as those of the same graph are that it is weighed against."""
     before, after = steady[measure.key]
     status, reason = Status.UNCHANGED, ""
     if after < before:
@@ -345,8 +347,7 @@ def _only_renamed(case: _Case, pair: Pair) -> bool:
 
 
 def _graph_result(pair: Pair, measures: list[MeasureResult], reason: str, runs: Sequence[Recording]) -> GraphResult:
-    statuses = {row.status for row in measures}
-    status = next((wanted for wanted in _ORDER if wanted in statuses), Status.UNCHANGED)
+    status = heaviest(measures)
     if reason and status is not Status.REGRESSED:
         status = Status.UNDECIDED
     typical = pair.after.typical

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from advisor.gate.policy import Thresholds
     from advisor.gate.runs import Recording
@@ -17,24 +17,14 @@ def environment_differences(
     before: Sequence[Recording], after: Sequence[Recording]
 ) -> tuple[list[tuple[str, str, str]], list[str]]:
     """Differences of the environment, and those that forbid a comparison."""
-
-    def said(runs: Sequence[Recording], what: str) -> str:
-        values = {_shown(getattr(run, what)) for run in runs}
-        return ", ".join(sorted(value for value in values if value))
-
     differences, reasons = [], []
-    for what, words in (
-        ("gpus", "GPU"),
-        ("kind", "format"),
-        ("model_sha256", "model"),
-        ("tool_version", "version of the profiler or runtime"),
-    ):
-        old, new = said(before, what), said(after, what)
+    for words, fact in FACTS.items():
+        old, new = (", ".join(sorted({fact(run) for run in runs} - {""})) for runs in (before, after))
         if old == new:
             continue
         differences.append((words, old or "unknown", new or "unknown"))
         # What one side does not tell cannot be held against the other.
-        if what != "tool_version" and old and new:
+        if words != VERSION and old and new:
             reasons.append(f"not comparable: another {words} ({old} in the baseline, {new} now)")
     for key in sorted({key for run in (*before, *after) for key in run.labels}):
         old, new = (", ".join(sorted({run.labels.get(key, "unknown") for run in runs})) for runs in (before, after))
@@ -43,8 +33,19 @@ def environment_differences(
     return differences, reasons
 
 
-def _shown(value: object) -> str:
-    return ", ".join(value) if isinstance(value, tuple) else str(value or "")
+def _format(run: Recording) -> str:
+    # A report of Nsight Systems is read through its SQLite export: one recording, whichever of the two is given.
+    return "nsys" if run.kind in ("nsys-rep", "nsys-sqlite") else run.kind
+
+
+VERSION = "version of the profiler or runtime"
+FACTS: Mapping[str, Callable[[Recording], str]] = {
+    "GPU": lambda run: ", ".join(run.gpus),
+    "format": _format,
+    "model": lambda run: run.model_sha256 or "",
+    VERSION: lambda run: run.tool_version or "",
+}
+"""What a run says of where it ran, empty where it does not. Only the version may differ."""
 
 
 def unreliable(run: Recording, thresholds: Thresholds) -> list[str]:

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any
 from advisor.gate.measures import MEASURES, Unit
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from advisor.gate.kernels import KernelDifference
 
 __all__ = [
+    "BY_WEIGHT",
     "BudgetResult",
     "Comparison",
     "GraphResult",
@@ -21,6 +22,7 @@ __all__ = [
     "Status",
     "Verdict",
     "advisor_version",
+    "heaviest",
 ]
 
 SCHEMA = "advisor.comparison/1"
@@ -38,6 +40,18 @@ class Status(StrEnum):
     IMPROVED = "improved"
     NEW = "new"
     UNCHANGED = "unchanged"
+
+
+BY_WEIGHT = (
+    Status.REGRESSED,
+    Status.UNDECIDED,
+    Status.WAIVED,
+    Status.IMPROVED,
+    Status.WORSE,
+    Status.NEW,
+    Status.UNCHANGED,
+)
+"""What a graph is called when its measures differ: the first of these that one of them has."""
 
 
 class Verdict(StrEnum):
@@ -174,6 +188,12 @@ class Comparison:
             "undecided": [{"graph": graph or None, "reason": reason} for graph, reason in self.undecided],
             "notes": list(self.notes),
         }
+
+
+def heaviest(measures: Iterable[MeasureResult]) -> Status:
+    """What became of a graph with these measures."""
+    statuses = {row.status for row in measures}
+    return next((status for status in BY_WEIGHT if status in statuses), Status.UNCHANGED)
 
 
 def advisor_version() -> str | None:

@@ -170,8 +170,6 @@ def findings(comparison: Comparison) -> list[Finding]:
                 lines += [f"look: {shown}"] if shown else []
                 title = f"{row.title} regressed" if kind == "regression" else f"{row.title}: waived"
                 found.append(Finding(f"{graph.name}/{row.measure}", kind, graph.name, title, "\n".join(lines)))
-        if graph.status is Status.REGRESSED and not graph.regressions:
-            found.append(Finding(f"{graph.name}/result", "regression", graph.name, "not proven", graph.reason))
     for budget in comparison.budgets:
         if budget.status in (Status.REGRESSED, Status.WAIVED, Status.UNDECIDED):
             kind = {Status.REGRESSED: "budget", Status.WAIVED: "waived"}.get(budget.status, "undecided")

@@ -126,6 +126,14 @@ def test_capturing_the_launches_as_a_cuda_graph_is_no_regression() -> None:
     assert only(comparison).status is Status.IMPROVED
 
 
+def test_more_kernels_in_place_of_launch_calls_are_left_to_the_times() -> None:
+    replays = [*captured(times=0, kernels=(*KERNELS, "extra")), *loop(step(LaunchGraph(1), kernels=()))]
+    comparison = compare([BASE], [recording(replays)])
+    assert comparison.verdict is Verdict.PASS
+    rows = {row.measure: row for row in only(comparison).measures}
+    assert (rows["kernels"].status, rows["kernels"].reason) == (Status.WORSE, "for fewer launch calls")
+
+
 def test_an_allocation_now_and_then_is_told_from_noise() -> None:
     allocate = Call("cudaMalloc_v3020", CallKind.MEMORY, 9_000)
 
@@ -266,6 +274,12 @@ def test_what_cannot_be_compared_is_undecided(change: dict[str, object], words: 
     assert words in reasons(comparison)
 
 
+def test_a_report_and_its_export_are_one_format() -> None:
+    exported, reported = (replace(BASE, kind=kind) for kind in ("nsys-sqlite", "nsys-rep"))
+    assert compare([exported], [reported]).verdict is Verdict.PASS
+    assert compare([exported], [replace(BASE, kind="torch-profile")]).verdict is Verdict.UNDECIDED
+
+
 def test_another_model_is_not_compared() -> None:
     before, after = (replace(BASE, model_sha256=digest) for digest in ("aa", "bb"))
     assert "another model" in reasons(compare([before], [after]))
@@ -373,6 +387,13 @@ def test_a_graphs_own_policy_wins() -> None:
     assert compare([BASE], [current]).verdict is Verdict.FAIL
     assert compare([BASE], [current], Policy(graphs={"st*": {"min_effect": 0.3}})).verdict is Verdict.PASS
     assert compare([BASE], [BASE], Policy(graphs={"step": {"budgets": {"kernels": 3.0}}})).verdict is Verdict.FAIL
+
+
+def test_a_graphs_own_budget_that_holds_nothing_is_undecided() -> None:
+    policy = Policy(graphs={"decode_*": {"budgets": {"launches": 100.0}}})
+    comparison = compare([], [BASE], policy)
+    assert comparison.verdict is Verdict.UNDECIDED
+    assert comparison.undecided == (("decode_*", "launches: no graph to hold it against"),)
 
 
 def test_a_waiver_holds_until_its_day() -> None:
