@@ -65,6 +65,7 @@ def load(path: Path) -> ir.Model:
         raise BadInput(f"{path} is not an ONNX model (no graph with outputs in it)")
     if _has_sparse_weights(proto.graph):
         raise BadInput(f"{path} holds sparse initialisers, which cannot be rewritten: store them as dense ones")
+    _check_types(proto.graph, path)
     _check_external(proto, path)
     try:
         model = ir.from_proto(proto)
@@ -179,6 +180,29 @@ def _has_sparse_weights(graph: onnx.GraphProto) -> bool:
     """Whether GRAPH or a body in it has sparse initialisers, which onnx-ir would drop."""
     bodies = (body for node in graph.node for attribute in node.attribute for body in (attribute.g, *attribute.graphs))
     return len(graph.sparse_initializer) > 0 or any(_has_sparse_weights(body) for body in bodies if body.node)
+
+
+def _check_types(graph: onnx.GraphProto, path: Path) -> None:
+    """Raise BadInput where something is a map, which only ZipMap of scikit-learn's converters makes."""
+    for kind, values in (("output", graph.output), ("input", graph.input), ("value", graph.value_info)):
+        for value in values:
+            if _is_map(value.type):
+                raise BadInput(
+                    f"{path} has the {kind} {value.name!r}, which is a map: only tensors can be compared. Export it"
+                    " without ZipMap (skl2onnx: options={'zipmap': False}; onnxmltools: zipmap=False)"
+                )
+
+
+def _is_map(kind: onnx.TypeProto) -> bool:
+    """Whether KIND is a map, or a sequence or an optional of maps."""
+    match kind.WhichOneof("value"):
+        case "map_type":
+            return True
+        case "sequence_type":
+            return _is_map(kind.sequence_type.elem_type)
+        case "optional_type":
+            return _is_map(kind.optional_type.elem_type)
+    return False
 
 
 def _check_external(proto: onnx.ModelProto, path: Path) -> None:

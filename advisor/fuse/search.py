@@ -180,6 +180,7 @@ def fuse(
         notes=(
             *(() if predictions is None else predictions.notes(bench.provider, _gpu(bench.provider))),
             *_notes(wanted, bench, sets, selection),
+            *(("no batch size was raced: the output is the original",) if batch_sizes and fused is None else ()),
             *(("interrupted before gaps and batch sizes were measured",) if interrupted else ()),
         ),
         trace=predictions,

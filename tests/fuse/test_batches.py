@@ -17,6 +17,7 @@ import pytest
 from advisor.errors import CannotDecide
 from advisor.fuse import batches, bench
 from advisor.fuse.batches import measure_batches
+from advisor.fuse.search import fuse
 from advisor.fuse.transform import Applied
 from advisor.fuse.verify import Verification
 from advisor.measure.latency import measure_pair
@@ -140,6 +141,14 @@ def test_a_size_that_cannot_be_measured_says_why(
 
 def _undecided(*_: Any, **__: Any) -> PairedLatency:
     raise CannotDecide("too little memory")
+
+
+def test_sizes_that_were_asked_for_are_not_silently_dropped(tmp_path: Path) -> None:
+    path = tmp_path / "product.onnx"
+    onnx.save(proto("(float[n, 4] x) => (float[n, 4] y) { y = Mul(x, x) }"), path)
+    report = fuse(path, provider="cpu", budget_s=0.1, batch_sizes=(1, 2), candidates=())
+    assert report.batches == ()
+    assert "no batch size was raced: the output is the original" in report.notes
 
 
 def test_page_json_and_terminal_have_the_sizes(

@@ -104,6 +104,18 @@ def test_sparse_weights_are_not_silently_dropped(tmp_path: Path) -> None:
     assert "sparse" in complaint(path)
 
 
+def test_maps_are_refused_with_what_to_do(tmp_path: Path) -> None:
+    """As ZipMap of scikit-learn's converters gives them: a sequence of maps."""
+    model = proto("(float[3] x) => (float[3] y) { y = Neg(x) }")
+    tensor = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, None)
+    maps = onnx.helper.make_sequence_type_proto(onnx.helper.make_map_type_proto(onnx.TensorProto.INT64, tensor))
+    model.graph.output.append(onnx.helper.make_value_info("probabilities", maps))
+    path = tmp_path / "classifier.onnx"
+    onnx.save(model, path)
+    assert "the output 'probabilities', which is a map" in complaint(path)
+    assert "zipmap" in complaint(path)
+
+
 def test_external_data_is_read_when_needed(external: Path) -> None:
     model = load(external)
     assert isinstance(model.graph.initializers["w"].const_value, ir.ExternalTensor)
