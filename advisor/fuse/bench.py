@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache, partial
 from typing import TYPE_CHECKING
-
-import onnx_ir as ir
 
 from advisor.errors import BadInput, CannotDecide
 from advisor.fuse.model import runnable
-from advisor.fuse.verify import Reference, Verification, record, verify, verify_runtime
+from advisor.fuse.quantizers import Quantizers, is_quantizer, precision
+from advisor.fuse.sensitivity import sensitivity
+from advisor.fuse.verify import QUANTIZED, Reference, Verification, record, verify, verify_runtime
 from advisor.measure.inputs import Inputs, InputSet
 from advisor.measure.latency import PairedLatency, measure_pair, median_latency
 from advisor.measure.session import CPU, Level, NotRunnable, nodes_elsewhere, open_session, provider_of, runner
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    import onnx_ir as ir
     import onnxruntime as ort  # type: ignore[import-untyped]
 
     from advisor.fuse.transform import Applied
@@ -56,7 +58,7 @@ class Bench:
             provider: Full name of the provider to ask for; None takes CUDA where it loads.
             threads: Threads inside an operator; None leaves it to ONNX Runtime.
             seed: Of the order of races.
-            computes_in: As `arithmetic` tells; of a part of a model that of the whole.
+            computes_in: As `precision` tells; of a part of a model that of the whole.
 
         Raises:
             BadInput: ONNX Runtime does not take the model, or not the inputs.
@@ -77,15 +79,18 @@ class Bench:
         if self._is_exact:
             racing.append(optimised)
         try:
-            self.reference: Reference = record(
-                unoptimised, inputs, arithmetic=arithmetic(original) if computes_in is None else computes_in
-            )
+            self.reference: Reference = record(unoptimised, inputs, arithmetic=arithmetic(original) or computes_in)
         except NotRunnable as error:
             raise BadInput(f"{path} does not run on {described(inputs)}: {error}") from None
         self.elsewhere = nodes_elsewhere(optimised)
         self.runtime: Verification = verify_runtime(self.reference, optimised)
         self._runs = [runner(session, self.feed) for session in racing]
         self._last: tuple[Applied, ort.InferenceSession] | None = None
+        self._precision = precision(original) or computes_in
+        self._quantizers: Quantizers | None = None
+        if self.reference.arithmetic == QUANTIZED:
+            self._quantizers = Quantizers(original, self._open_off, computes_in=self._precision)
+        self._last_bits = cache(partial(sensitivity, self.reference, original, self._open_off))
 
     @property
     def feed(self) -> Feed:
@@ -98,21 +103,36 @@ class Bench:
         It runs at ORT_ENABLE_ALL, as its users will run it, on a few sets of inputs; in the end on all, and with
         optimisation off as well. Where ONNX Runtime's own optimisation changes what the original computes, it can be
         judged only with optimisation off.
+
+        Where the original quantises, what the candidate computes between the same quantisers is compared first, as in a
+        model that does not. Then what last bits alone do to the original's outputs is allowed to it.
         """
+        reference = self.reference if final else first_and_last(self.reference)
+        between = None
+        if self._quantizers is not None:
+            open_off = partial(self._open_off, libraries=candidate.libraries)
+            between = self._quantizers.verify(candidate.model, open_off, reference.sets)
+            if between is not None and not between.passed:
+                return between
         levels = [Level.ALL] if self.runtime.passed else []
         if final or not levels:
             levels.append(Level.OFF)
-        reference = self.reference if final else first_and_last(self.reference)
         results = []
         for level in levels:
             try:
                 session = self._session(candidate, level, exact=True)
             except NotRunnable as error:
                 return Verification(False, 0, reason=f"ONNX Runtime does not load it: {error}")
-            results.append(verify(reference, session, runtime=self.runtime if level is Level.ALL else None))
+            runtime = self.runtime if level is Level.ALL else None
+            last_bits = None if between is None else self._last_bits
+            results.append(verify(reference, session, runtime=runtime, last_bits=last_bits))
             if not results[-1].passed:
                 return results[-1]
-        return max(results, key=lambda result: result.max_rel_error or 0.0)
+        worst = max(results, key=lambda result: result.max_rel_error or 0.0)
+        if between is None:
+            return worst
+        allowed = max((each.last_bits for each in results if each.last_bits is not None), default=None)
+        return replace(worst, between=between.max_rel_error, last_bits=allowed)
 
     def measure(self, candidate: Applied, *, seconds: float, resolution: float) -> PairedLatency:
         """Race a candidate that was verified against the original, both at ORT_ENABLE_ALL, for about SECONDS."""
@@ -140,7 +160,7 @@ class Bench:
             provider=self.provider,
             threads=self._threads,
             seed=self._seed,
-            computes_in=self.reference.arithmetic,
+            computes_in=self._precision,
         )
 
     def open_unoptimised(self, model: ir.Model, *, profile: Path) -> ort.InferenceSession:
@@ -172,6 +192,10 @@ class Bench:
             self._last = (candidate, session)
         return session
 
+    def _open_off(self, model: ir.Model, *, libraries: Sequence[Path] = ()) -> ort.InferenceSession:
+        with runnable(model) as source:
+            return self._open(source, Level.OFF, exact=True, libraries=libraries)
+
     def _open(
         self, source: bytes | Path, level: Level, *, exact: bool = False, libraries: Sequence[Path] = ()
     ) -> ort.InferenceSession:
@@ -196,18 +220,10 @@ def first_and_last(reference: Reference) -> Reference:
 
 def arithmetic(model: ir.Model) -> str | None:
     """What a model computes in, where that may be coarser than its outputs."""
-    dtypes: set[int] = set()
     for graph in (model.graph, *(function.graph for function in model.functions.values())):
-        for node in graph.all_nodes():
-            op_type = node.op_type
-            if "Quantize" in op_type or op_type.startswith("QLinear") or op_type.endswith("Integer"):
-                return "quantized"
-            if op_type == "Cast":
-                dtypes.add(node.attributes.get_int("to", 0))
-        dtypes.update(value.dtype for value in graph.initializers.values() if value.dtype is not None)
-    if ir.DataType.BFLOAT16 in dtypes:
-        return "bfloat16"
-    return "float16" if ir.DataType.FLOAT16 in dtypes else None
+        if any(is_quantizer(node) or node.op_type.endswith("Integer") for node in graph.all_nodes()):
+            return QUANTIZED
+    return precision(model)
 
 
 def described(inputs: Inputs) -> str:

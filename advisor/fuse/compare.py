@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -12,8 +12,19 @@ from advisor.fuse.bench import arithmetic, described
 from advisor.fuse.departure import Departure, Pair, bisect_departure, first_departure
 from advisor.fuse.interface import Renamed, differences, name_alike
 from advisor.fuse.model import ModelFile, count_nodes, load, opset, runnable
+from advisor.fuse.quantizers import Quantizers, precision
+from advisor.fuse.sensitivity import sensitivity
 from advisor.fuse.session import libraries_of
-from advisor.fuse.verify import TOLERANCES, Verification, record, signature, verify, verify_runtime
+from advisor.fuse.verify import (
+    QUANTIZED,
+    TOLERANCES,
+    Verification,
+    proof_notes,
+    record,
+    signature,
+    verify,
+    verify_runtime,
+)
 from advisor.measure.inputs import generate_inputs, read_inputs
 from advisor.measure.session import (
     CUDA,
@@ -136,6 +147,9 @@ def compare_models(
     there, too. Where it changes A more than rounding does, B is judged with optimisation off alone, unless LEVELS asks
     for ORT_ENABLE_ALL alone.
 
+    Where A quantises and B has the same quantisers, what B computes between them is compared first, as in models that
+    do not quantise; then what last bits alone do to A's outputs is allowed to B.
+
     Inputs and outputs that are called differently are taken for the same where their places, types and shapes agree.
 
     Args:
@@ -152,7 +166,8 @@ def compare_models(
 
     Raises:
         BadInput: A model cannot be read, or an option or the inputs are wrong.
-        CannotDecide: One of the models does not run here, or not on the provider of the other.
+        CannotDecide: One of the models does not run here, or not on the provider of the other; or an output is not
+            equal, and last bits alone move it too far to tell whether that is wrong.
     """
     say = progress or (lambda _: None)
     path_a, path_b = Path(a), Path(b)
@@ -178,17 +193,32 @@ def compare_models(
     reference = _try(path_a, recording, where=f"on {described(made)}")
     elsewhere = nodes_elsewhere(session)
     del session, other  # memory for those to come
+    open_a = partial(open_here, level=Level.OFF, libraries=libraries_a)
+    open_b = partial(open_here, level=Level.OFF, libraries=libraries_b)
+    quantizers = None
+    between: Verification | None = None
+    if reference.arithmetic == QUANTIZED and not interface:
+        say("comparing what lies between the quantisers")
+        quantizers = Quantizers(model_a, open_a, computes_in=precision(model_a))
+        between = quantizers.verify(model_b, open_b, reference.sets)
+    last_bits = cache(partial(sensitivity, reference, model_a, open_a)) if between and between.passed else None
 
     checks: dict[Level, Verification] = {}
     runtime = None
     for level in () if interface else levels:
+        if level is Level.OFF and between is not None and not between.passed:
+            checks[level] = between
+            break
         say(f"comparing at {level.value}")
         if level is Level.ALL:
             runtime = verify_runtime(reference, _try(path_a, partial(open_here, model_a, level, libraries_a)))
             if checks and not runtime.passed:
                 break
-        check = verify(reference, _try(path_b, partial(open_here, model_b, level, libraries_b)), runtime=runtime)
-        checks[level] = check
+        other = _try(path_b, partial(open_here, model_b, level, libraries_b))
+        check = verify(reference, other, runtime=runtime, last_bits=last_bits)
+        if check.is_undetermined:
+            raise CannotDecide(f"{path_b} at {level.value}: {check.reason}")
+        checks[level] = check if between is None else replace(check, between=between.max_rel_error)
         if not check.passed:
             break
     comparison = ModelComparison(
@@ -209,14 +239,16 @@ def compare_models(
     failed_at = comparison.failed_at
     departure = None
     if failed_at is not None:
-        pair = Pair(
-            model_a,
-            model_b,
-            lambda model: open_here(model, Level.OFF, libraries_a),
-            lambda model: open_here(model, failed_at, libraries_b),
-            reference.arithmetic,
-        )
-        departure = _find(pair, reference, checks[failed_at], failed_at, say)
+        check = checks[failed_at]
+        if quantizers is not None and check is between:
+            failing = reference.sets[check.inputs - 1]
+            opened = quantizers.pair(model_b, open_b, failing)
+            if opened is not None:
+                departure = first_departure(opened[0], (), failing=opened[1], say=say)
+        else:
+            open_failed = partial(open_here, level=failed_at, libraries=libraries_b)
+            pair = Pair(model_a, model_b, open_a, open_failed, reference.arithmetic)
+            departure = _find(pair, reference, check, failed_at, say)
     notes = tuple(_notes(comparison, reference, elsewhere, departure))
     return replace(comparison, departure=departure, notes=notes)
 
@@ -274,6 +306,8 @@ def _notes(
     if reference.arithmetic is not None:
         within = f"{100 * TOLERANCES[reference.arithmetic].relative:.0f} %"
         yield f"the first model computes in {reference.arithmetic}: outputs were compared within {within} of their size"
+    if reference.arithmetic == QUANTIZED and comparison.checks:
+        yield from proof_notes(comparison.checks.values(), "the first model's")
     for name in reference.skipped:
         yield f"the first model does not run on the {name} inputs, so these were left out"
     runtime = comparison.runtime

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from advisor.measure.session import NotRunnable, run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import onnxruntime as ort  # type: ignore[import-untyped]
     from numpy.typing import NDArray
@@ -22,9 +22,11 @@ __all__ = [
     "Reference",
     "Verification",
     "compare_values",
+    "proof_notes",
     "record",
     "signature",
     "verify",
+    "verify_roughly",
     "verify_runtime",
 ]
 
@@ -61,6 +63,8 @@ TOLERANCES = {
 RUNTIME_FACTOR = 10.0
 """What ONNX Runtime's own optimisation may differ by, in tolerances, before the report says that it changes a model:
 three of 45 real models, badly conditioned on one set of inputs, are at two."""
+UNDETERMINED = 0.5
+"""Share of its size by which last bits may move an output; one that they move further is no answer to compare with."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +80,10 @@ class Verification:
         worst_output: The output with the largest relative error, or the one that failed.
         reason: Why it failed, for people; empty when it passed.
         errors: (set, output) to relative error, for every output that has one.
+        between: Largest relative error between quantisers; None where that was not looked at.
+        last_bits: The most that was allowed besides, because last bits alone move the original's outputs by as much;
+            None where that was not needed.
+        is_undetermined: It failed on an output that last bits move too far for an answer.
     """
 
     passed: bool
@@ -85,6 +93,9 @@ class Verification:
     worst_output: str | None = None
     reason: str = ""
     errors: dict[tuple[str, str], float] = field(default_factory=dict, repr=False)
+    between: float | None = None
+    last_bits: float | None = None
+    is_undetermined: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """The keys of `verification` in advisor.fusion/1."""
@@ -95,6 +106,8 @@ class Verification:
             "max_rel_error": self.max_rel_error,
             "worst_output": self.worst_output,
             "reason": self.reason,
+            "between": self.between,
+            "last_bits": self.last_bits,
         }
 
 
@@ -150,7 +163,18 @@ def verify_runtime(reference: Reference, session: ort.InferenceSession) -> Verif
     return _verify(reference, session, factor=RUNTIME_FACTOR, known={})
 
 
-def verify(reference: Reference, session: ort.InferenceSession, *, runtime: Verification | None = None) -> Verification:
+def verify_roughly(reference: Reference, session: ort.InferenceSession) -> Verification:
+    """How far another model is, however far: only NaN, infinities, shapes and dtypes have to be the same."""
+    return _verify(reference, session, factor=float("inf"), known={})
+
+
+def verify(
+    reference: Reference,
+    session: ort.InferenceSession,
+    *,
+    runtime: Verification | None = None,
+    last_bits: Callable[[], Mapping[tuple[str, str], float]] | None = None,
+) -> Verification:
     """Run another model on the same inputs and compare every output. A model that does not run has failed.
 
     Args:
@@ -158,8 +182,44 @@ def verify(reference: Reference, session: ort.InferenceSession, *, runtime: Veri
         session: The model to compare.
         runtime: Where ONNX Runtime optimises the model, what it does to the original: that much is not the model's
             fault, and is added to the tolerance of each output of each set.
+        last_bits: What last bits alone do to the original, by set and output; asked for, and added to the tolerance,
+            where the model fails without. None allows nothing for them.
     """
-    return _verify(reference, session, factor=1.0, known={} if runtime is None else runtime.errors)
+    known = {} if runtime is None else runtime.errors
+    result = _verify(reference, session, factor=1.0, known=known)
+    if result.passed or result.max_rel_error is None or last_bits is None:
+        return result
+    moved = last_bits()
+    more = {key: error for key, error in moved.items() if error <= UNDETERMINED}
+    known = {key: known.get(key, 0.0) + more.get(key, 0.0) for key in known.keys() | more.keys()}
+    result = replace(_verify(reference, session, factor=1.0, known=known), last_bits=max(more.values(), default=0.0))
+    if not result.passed and result.worst_output is not None:
+        failed = (reference.sets[result.inputs - 1].name, result.worst_output)
+        if moved.get(failed, 0.0) > UNDETERMINED:
+            words = (
+                f"; it cannot be told whether that is wrong: last bits alone move it by {moved[failed]:.1e} of its size"
+            )
+            return replace(result, reason=result.reason + words, is_undetermined=True)
+    return result
+
+
+def proof_notes(checks: Iterable[Verification], whose: str) -> Iterator[str]:
+    """What a reader has to know of the proof of a model that quantises.
+
+    Args:
+        checks: Of one model.
+        whose: `the original's`, or what else people call the model that it is compared with.
+    """
+    checks = list(checks)
+    between = [check.between for check in checks if check.between is not None]
+    last_bits = [check.last_bits for check in checks if check.last_bits is not None]
+    if between:
+        yield f"fed with what {whose} quantisers gave, it is within {max(between):.1e} of the size of every value"
+    elif all(check.passed for check in checks):
+        yield f"its quantisers are not {whose}, so what lies between them was not compared by itself"
+    if last_bits:
+        moved = f"by {100 * max(last_bits):.0f} % of their size: as much was allowed besides"
+        yield f"last bits of {whose} weights alone move its outputs {moved}"
 
 
 def compare_values(expected: Any, actual: Any, *, arithmetic: str | None = None) -> Difference:

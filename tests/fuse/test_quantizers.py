@@ -1,0 +1,258 @@
+"""Models that quantise: a last bit may make a step there, and what is not a last bit is found all the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import onnx
+import onnx_ir as ir
+import pytest
+
+from advisor.errors import CannotDecide
+from advisor.fuse.bench import Bench
+from advisor.fuse.compare import compare_models
+from advisor.fuse.sensitivity import nudged
+from advisor.fuse.transform import Applied
+from advisor.measure.inputs import Inputs, InputSet, generate_inputs
+from advisor.measure.session import CPU
+from tests.fuse.graphs import model, proto
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from advisor.fuse.verify import Verification
+
+LAYER = """
+q{i}, s{i}, z{i} = DynamicQuantizeLinear(h{i})
+product{i} = MatMulInteger(q{i}, w{i}, z{i})
+number{i} = Cast<to = 1>(product{i})
+scale{i} = Mul(s{i}, step)
+scaled{i} = Mul(number{i}, scale{i})
+b{i} = Add(scaled{i}, bias{i})
+g{i} = com.microsoft.Gelu(b{i})
+sum{i} = Add(h{i}, g{i})
+h{next} = LayerNormalization<axis = -1>(sum{i}, gamma, beta)
+"""
+LAYERS = 3
+ERF = "d{i} = Div(b{i}, root)  e{i} = Erf(d{i})  o{i} = Add(e{i}, one)  p{i} = Mul(b{i}, o{i})  g{i} = Mul(p{i}, half)"
+
+
+def weights(text: str) -> dict[str, NDArray[Any]]:
+    random = np.random.default_rng(0)
+    found: dict[str, NDArray[Any]] = {
+        "step": np.array([0.005], np.float32),
+        "gamma": np.linspace(0.5, 2, 32).astype(np.float32),
+        "beta": (0.1 * random.normal(size=32)).astype(np.float32),
+        "root": np.array(np.sqrt(2), np.float32),
+        "one": np.array(1, np.float32),
+        "half": np.array(0.5, np.float32),
+    }
+    for i in range(LAYERS):
+        found[f"w{i}"] = random.integers(-127, 128, (32, 32)).astype(np.int8)
+        found[f"bias{i}"] = random.normal(size=32).astype(np.float32)
+    words = set(text.replace("(", " ").replace(")", " ").replace(",", " ").split())
+    return {name: array for name, array in found.items() if name in words}
+
+
+def encoder(*changes: tuple[str, str], **other: NDArray[Any]) -> onnx.ModelProto:
+    """Some layers with int8 products, in the first of them the CHANGES, and with OTHER weights."""
+    layers = [LAYER.format(i=i, next=i + 1) for i in range(LAYERS)]
+    for old, new in changes:
+        assert old.format(i=0, next=1) in layers[0]
+        layers[0] = layers[0].replace(old.format(i=0, next=1), new.format(i=0, next=1))
+    text = f"(float[batch, 8, 32] h0) => (float[batch, 8, 32] y) {{ {''.join(layers)} y = Identity(h{LAYERS}) }}"
+    arrays: dict[str, Any] = {**weights(text), **other}
+    return proto(text, **arrays)
+
+
+def applied(changed: onnx.ModelProto) -> Applied:
+    return Applied(ir.from_proto(changed), ())
+
+
+def judge(original: onnx.ModelProto, changed: onnx.ModelProto) -> Verification:
+    subject = applied(original).model
+    bench = Bench(subject, generate_inputs(subject), path=Path("encoder"), provider=CPU, threads=1)
+    return bench.verify(applied(changed), final=True)
+
+
+GELU = "g{i} = com.microsoft.Gelu(b{i})"
+NORM = "LayerNormalization<axis = -1>(sum{i}, gamma, beta)"
+WRONG = {
+    "tanh-GELU for erf-GELU": (GELU, "g{i} = com.microsoft.FastGelu(b{i})"),
+    "a dropped Add": ("sum{i} = Add(h{i}, g{i})", "sum{i} = Identity(g{i})"),
+    "a dropped bias": ("b{i} = Add(scaled{i}, bias{i})", "b{i} = Identity(scaled{i})"),
+    "a wrong epsilon": (NORM, "LayerNormalization<axis = -1, epsilon = 0.01>(sum{i}, gamma, beta)"),
+    "a wrong axis": (NORM, "LayerNormalization<axis = -2>(sum{i}, gamma, beta)"),
+    "another scale": ("scale{i} = Mul(s{i}, step)", "scale{i} = Add(s{i}, step)"),
+}
+
+
+def test_another_order_of_the_same_sums_passes_and_what_lies_between_the_quantisers_is_told() -> None:
+    result = judge(encoder(), encoder((GELU, ERF)))
+    assert result.passed
+    assert result.between is not None
+    assert 0 < result.between < 1e-5
+    assert result.last_bits is None  # not needed: nothing made a step
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_is_more_than_a_last_bit_is_found_although_the_outputs_may_make_steps(name: str) -> None:
+    old, new = WRONG[name]
+    other = {"gamma": np.ones((8, 32), np.float32), "beta": np.zeros((8, 32), np.float32)} if "axis" in name else {}
+    result = judge(encoder(), encoder((old, new), **other))
+    assert not result.passed
+    assert result.worst_output == "h1"
+    assert "between the quantisers value 'h1', which DynamicQuantizeLinear reads, is off by" in result.reason
+
+
+def test_a_wrong_constant_is_found_where_the_tolerance_of_outputs_would_let_it_through() -> None:
+    wrong = encoder()
+    bias = next(each for each in wrong.graph.initializer if each.name == "bias1")
+    bias.CopyFrom(onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(bias) + np.float32(2e-3), "bias1"))
+    result = judge(encoder(), wrong)
+    assert not result.passed
+    assert result.max_rel_error is not None
+    assert result.max_rel_error < 1e-2  # of 1e-1 that outputs may differ
+    assert "value 'h2'" in result.reason
+
+
+def test_a_part_without_quantisers_is_proven_as_in_a_model_that_has_none() -> None:
+    subject = applied(encoder()).model
+    bench = Bench(subject, generate_inputs(subject), path=Path("encoder"), provider=CPU, threads=1)
+    text = "(float[1, 8, 32] b0) => (float[1, 8, 32] g0) {{ g0 = com.microsoft.{}(b0) }}"
+    feed = {"b0": np.random.default_rng(0).normal(size=(1, 8, 32)).astype(np.float32)}
+    part = bench.part(model(text.format("Gelu")), feed, name=Path("part"))
+    assert part.verify(Applied(model(text.format("Gelu")), ()), final=False).passed
+    result = part.verify(Applied(model(text.format("FastGelu")), ()), final=False)
+    assert "where 1.0e-04 is allowed" in result.reason
+
+
+def test_quantisers_that_are_not_the_originals_are_not_taken_for_them() -> None:
+    """Two quantisers in place of one, or another one: then only the outputs are compared."""
+    again = (
+        "product{i} = MatMulInteger(q{i}, w{i}, z{i})",
+        "t{i} = DequantizeLinear(q{i}, s{i}, z{i})\n" + "qq{i}, "
+        "ss{i}, zz{i} = DynamicQuantizeLinear(t{i})\n product{i} = MatMulInteger(qq{i}, w{i}, zz{i})",
+    )
+    result = judge(encoder(), encoder(again))
+    assert result.passed
+    assert result.between is None
+
+
+STEPS = """(float[64] x) => (float[64] y) {
+    v = Mul(x, factor)
+    q = QuantizeLinear(v, one, zero)
+    y = DequantizeLinear(q, one, zero)
+}"""
+"""Half of the 64 numbers lie in the middle between two integers, where the last bit decides."""
+
+
+def steps(text: str = STEPS, *, size: float, ulps: int = 0, off: float = 0.0) -> onnx.ModelProto:
+    factor = np.full(64, 0.5, np.float32)
+    factor[32:] = size
+    for _ in range(ulps):
+        factor = np.nextafter(factor, np.float32(np.inf))
+    return proto(text, factor=factor * np.float32(1 + off), one=np.array(1, np.float32), zero=np.array(0, np.int8))
+
+
+def judge_steps(original: onnx.ModelProto, changed: onnx.ModelProto) -> Verification:
+    feed = Inputs((InputSet("given", {"x": np.ones(64, np.float32)}),))
+    bench = Bench(applied(original).model, feed, path=Path("steps"), provider=CPU, threads=1)
+    return bench.verify(applied(changed), final=True)
+
+
+def test_a_step_that_last_bits_of_the_original_make_too_is_no_fault() -> None:
+    result = judge_steps(steps(size=5), steps(size=5, ulps=1))
+    assert result.passed
+    assert result.max_rel_error == pytest.approx(1 / (12.5**0.5), rel=0.05)
+    assert result.last_bits == pytest.approx(result.max_rel_error, rel=1e-6)
+    assert result.between is not None
+    assert result.between < 1e-6
+
+
+def test_the_same_step_is_a_fault_where_more_than_last_bits_made_it() -> None:
+    result = judge_steps(steps(size=5), steps(size=5, off=1e-3))
+    assert not result.passed
+    assert "value 'v', which QuantizeLinear reads, is off by" in result.reason
+
+
+def test_the_same_step_is_a_fault_where_the_quantiser_is_another_one() -> None:
+    other = STEPS.replace("QuantizeLinear(v, one", "QuantizeLinear(v, wide")
+    changed = steps(other, size=5)
+    changed.graph.initializer.append(onnx.numpy_helper.from_array(np.array(1 - 1e-6, np.float32), "wide"))
+    result = judge_steps(steps(size=5), changed)
+    assert not result.passed
+    assert result.between is None
+    assert "output 'y' is off by" in result.reason
+
+
+def test_an_output_that_last_bits_move_by_its_size_tells_nothing() -> None:
+    result = judge_steps(steps(size=1), steps(size=1, ulps=1))
+    assert not result.passed
+    assert result.is_undetermined
+    assert "last bits alone move it by" in result.reason
+
+
+def test_a_model_whose_outputs_agree_needs_no_last_bits_however_far_they_would_move_it() -> None:
+    result = judge_steps(steps(size=1), steps(size=1))
+    assert result.passed
+    assert result.last_bits is None
+
+
+def test_only_weights_are_moved_and_by_one_unit_in_the_last_place() -> None:
+    text = """(float[4] x) => (float[4] y) {
+        a = Mul(x, weight)  b = Pow(a, powers)  c = Sub(one, b)  d = DequantizeLinear(q, scale)  y = Add(c, d)
+    }"""
+    values: dict[str, Any] = {
+        "weight": np.array([1, -2, 0, 3], np.float32),
+        "powers": np.full(4, 2, np.float32),
+        "one": np.array(1, np.float32),
+        "q": np.array([1, 2, 3, 4], np.int8),
+        "scale": np.array(0.1, np.float32),
+    }
+    seen = set()
+    for seed in range(20):
+        moved = nudged(model(text, **values), np.random.default_rng(seed))
+        assert moved is not None
+        found = {name: np.asarray(value.const_value) for name, value in moved.graph.initializers.items()}
+        for name in ("powers", "one", "q"):
+            np.testing.assert_array_equal(found[name], values[name])
+        for name in ("weight", "scale"):
+            step = (found[name] - values[name]) / np.spacing(np.abs(values[name]))
+            assert np.abs(step).max() <= 1
+            seen.update(step.ravel().tolist())
+        assert found["weight"][2] == 0
+    assert seen >= {-1.0, 0.0, 1.0}
+
+
+def save(changed: onnx.ModelProto, path: Path) -> Path:
+    onnx.save(changed, path)
+    return path
+
+
+def test_verify_finds_the_node_behind_a_fault_between_quantisers(tmp_path: Path) -> None:
+    original = save(encoder(), tmp_path / "a.onnx")
+    other = save(encoder((GELU, "g{i} = com.microsoft.FastGelu(b{i})")), tmp_path / "b.onnx")
+    comparison = compare_models(original, other, provider="cpu")
+    assert not comparison.equal
+    assert comparison.departure is not None
+    assert comparison.departure.value == "g0"
+    assert [node.op_type for node in comparison.departure.b] == ["FastGelu"]
+
+
+def test_verify_allows_last_bits_and_says_so(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", x=np.ones(64, np.float32))
+    one, two = save(steps(size=5), tmp_path / "a.onnx"), save(steps(size=5, ulps=1), tmp_path / "b.onnx")
+    comparison = compare_models(one, two, provider="cpu", inputs=tmp_path / "x.npz")
+    assert comparison.equal
+    assert "it is within" in " ".join(comparison.notes)
+    assert "last bits of the first model's weights alone move its outputs by 28 %" in " ".join(comparison.notes)
+
+
+def test_verify_cannot_decide_where_last_bits_move_an_output_by_its_size(tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", x=np.ones(64, np.float32))
+    one, two = save(steps(size=1), tmp_path / "a.onnx"), save(steps(size=1, ulps=1), tmp_path / "b.onnx")
+    with pytest.raises(CannotDecide, match="last bits alone move it by"):
+        compare_models(one, two, provider="cpu", inputs=tmp_path / "x.npz")
