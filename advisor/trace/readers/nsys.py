@@ -79,6 +79,8 @@ RANGE_COLUMNS = {
 
 PUSH_POP_RANGE, START_END_RANGE, DOMAIN_CREATE = 59, 60, 75
 _IS_RANGE = f"eventType IN ({PUSH_POP_RANGE}, {START_END_RANGE})"
+FROM_THE_HOST = 2**31 - 1
+"""The device of a CUDA graph that begins with a node on the host."""
 WARNING, ERROR = 2, 3
 LOST_EVENTS = re.compile(r"(?!No \w+ events collected).*(CUDA|not all|drop|lost|overflow|incomplete|buffer)", re.I)
 
@@ -169,7 +171,7 @@ def _assemble(path: Path, database: Database, tables: Mapping[str, Pieces]) -> T
     work_names, work_name = _work_names(database, works)
     call_names, call_name = _names(database, calls["name"])
     range_names, range_name = _range_names(database, tables, ranges)
-    devices, device = _devices(database, pids[process], works["ordinal"])
+    devices, device = _devices(database, pids[process], _placed(works["ordinal"], process))
     tool_version, schema_version = _versions(database)
     return Trace(
         path=path,
@@ -299,12 +301,28 @@ def _name_of(kind: WorkKind, value: int) -> str:
     return "[CUDA memset]" if kind is WorkKind.MEMSET else f"[CUDA graph {value}]"
 
 
+def _placed(ordinal: NDArray[np.int64], process: NDArray[np.int32]) -> NDArray[np.int64]:
+    """The CUDA ordinals, of graphs that begin on the host that of all else in their process, where it is one."""
+    nowhere = np.flatnonzero(ordinal == FROM_THE_HOST)
+    if not len(nowhere):
+        return ordinal
+    placed = ordinal.copy()
+    for owner in np.unique(process[nowhere]):
+        known = np.unique(ordinal[(process == owner) & (ordinal != FROM_THE_HOST)])
+        if len(known) == 1:
+            placed[nowhere[process[nowhere] == owner]] = known[0]
+    return placed
+
+
 def _devices(
     database: Database, global_pid: NDArray[np.int64], ordinal: NDArray[np.int64]
 ) -> tuple[tuple[Device, ...], NDArray[np.int32]]:
     """The physical devices where the export maps (process, ordinal) to one; else each pair is a device of its own."""
     physical = _physical_devices(database)
-    product = _product_names(database)
+    product, in_process = _product_names(database), _product_names_in_processes(database)
+    # Which of several kinds of GPUs an ordinal is, their order does not tell: a process may see some of them only.
+    kinds = set(product.values())
+    only = kinds.pop() if len(kinds) == 1 else ""
     rows, code = distinct_rows(global_pid, ordinal)
     found: dict[tuple[int, int, bool], Device] = {}
     device_of_pair = []
@@ -312,10 +330,10 @@ def _devices(
     for row in rows:
         pid, number = int(global_pid[row] >> 24) & 0xFFFFFF, int(ordinal[row])
         gpu = physical.get((pid, number))
-        key = (gpu, 0, True) if gpu is not None else (number, pid, False)
+        key = (gpu, 0, True) if gpu is not None else (number, int(global_pid[row]), False)
         if key not in found:
             if gpu is None:
-                found[key] = Device(next_number, number, False, pid, product.get(number, ""))
+                found[key] = Device(next_number, number, False, pid, in_process.get((pid, number), only))
                 next_number += 1
             else:
                 found[key] = Device(gpu, number, True, 0, product.get(gpu, ""))
@@ -340,6 +358,15 @@ def _product_names(database: Database) -> dict[int, str]:
         return {}
     rows = database.read_text("TARGET_INFO_GPU", {"id": f'"{number}"', "name": '"name"'})
     return {int(key): name for key, name in zip(rows["id"], rows["name"], strict=True) if key.isdigit()}
+
+
+def _product_names_in_processes(database: Database) -> dict[tuple[int, int], str]:
+    """By process id and CUDA ordinal, as exports before 2022 have them."""
+    if not {"pid", "deviceId", "name"} <= database.tables().get("TARGET_INFO_CUDA_GPU", frozenset()):
+        return {}
+    rows = database.read_text("TARGET_INFO_CUDA_GPU", {"pid": '"pid"', "ordinal": '"deviceId"', "name": '"name"'})
+    columns = zip(rows["pid"], rows["ordinal"], rows["name"], strict=True)
+    return {(int(pid), int(ordinal)): name for pid, ordinal, name in columns if pid.isdigit() and ordinal.isdigit()}
 
 
 def _process_names(database: Database, pids: NDArray[np.int64]) -> tuple[tuple[int, str], ...]:
@@ -396,7 +423,8 @@ def _versions(database: Database) -> tuple[str | None, str | None]:
         if {"name", "value"} <= database.tables().get(table, frozenset()):
             rows = database.read_text(table, {"name": '"name"', "value": '"value"'})
             facts = dict(zip(rows["name"], rows["value"], strict=True))
-            return facts.get("EXPORT_PRODUCT_VERSION"), facts.get("EXPORT_SCHEMA_VERSION")
+            if facts:
+                return facts.get("EXPORT_PRODUCT_VERSION"), facts.get("EXPORT_SCHEMA_VERSION")
     return None, None
 
 
