@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from advisor.trace.hashing import numbers_for
+from advisor.trace.hashing import hashes_of_stretches, numbers_for
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,9 +64,8 @@ def find_candidates(
         return ()
     run = chains.run[kept]
     graph = runs.graph[run]
-    _, shown, kind = np.unique(
-        _hashes(trace, chains)[kept] + graph.astype(np.uint64) * _RANDOM, return_index=True, return_inverse=True
-    )
+    hashes = hashes_of_stretches(trace.works.name[chains.rows], chains.first[:-1], len(trace.work_names))
+    _, shown, kind = np.unique(hashes[kept] + numbers_for(len(graphs))[graph], return_index=True, return_inverse=True)
     columns = (np.ones(len(kept), np.int64), chains.low[kept], chains.high[kept])
     per_run = np.bincount(runs.graph[runs.measured], minlength=len(graphs))
     count, low, high = medians_per_run(kind, run, len(runs.graph), columns, per_run[graph[shown]])
@@ -92,18 +91,6 @@ def find_candidates(
             )
         )
     return tuple(found)
-
-
-_RANDOM = np.uint64(0x9E3779B97F4A7C15)
-
-
-def _hashes(trace: Trace, chains: Chains) -> NDArray[np.uint64]:
-    """Shape (chains,): a hash of each chain's kernel names, in order, modulo 2**64."""
-    first, sizes = chains.first[:-1], np.diff(chains.first)
-    of_name = numbers_for(len(trace.work_names))
-    powers = np.multiply.accumulate(np.full(int(sizes.max()), _RANDOM))
-    place = np.arange(len(chains.rows)) - np.repeat(first, sizes)
-    return np.add.reduceat(of_name[trace.works.name[chains.rows]] * powers[place], first)
 
 
 def medians_per_run(

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from advisor.trace.hashing import numbers_for
+from advisor.trace.hashing import BASE, numbers_for
 from advisor.trace.launches import launch_order
 from advisor.trace.trace import WorkKind
 
@@ -138,9 +138,8 @@ class _Sequence:
     def __init__(self, names: NDArray[np.int32]) -> None:
         self.names = names
         values = numbers_for(int(names.max()) + 1 if len(names) else 0)[names]
-        base = np.uint64(0x9E3779B97F4A7C15)
-        inverse = np.uint64(pow(int(base), -1, 2**64))
-        powers = np.multiply.accumulate(np.full(len(names), base))
+        inverse = np.uint64(pow(int(BASE), -1, 2**64))
+        powers = np.multiply.accumulate(np.full(len(names), BASE))
         self._back = np.multiply.accumulate(np.full(len(names) + 1, inverse))
         self._sums = np.zeros(len(names) + 1, np.uint64)
         np.cumsum(values * powers, out=self._sums[1:])
