@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import shutil
 import subprocess
 import sys
@@ -133,6 +134,23 @@ def test_more_than_eight_axes_are_refused() -> None:
     with pytest.raises(Exception, match="a tensor of more than 8 axes"):
         run(opened(double()), np.ones((1,) * 9, np.float32))
     assert run(opened(double()), np.ones((1,) * 8, np.float32))[0].shape == (1,) * 8
+
+
+def test_a_runtime_older_than_shapes_in_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Before ONNX Runtime 1.24 shapes are copied: as with a library that takes every version for an older one."""
+    glue = library.GLUE.read_text(encoding="utf-8")
+    older = re.sub(r"(icmp sge i32 %\d+, )24$", r"\g<1>2000", glue, flags=re.MULTILINE)
+    assert older != glue
+    monkeypatch.setattr(library, "GLUE", tmp_path / "glue.ll")
+    library.GLUE.write_text(older, encoding="utf-8")
+    path = tmp_path / "older.so"
+    path.write_bytes(build_library([MULTIPLY_ADDS[0], double()]))
+    one = session(MULTIPLY_ADDS[0], [path])
+    a, b, c = _integers((3, 1, 5), 0), _integers((4, 1), 1), _integers((), 2)
+    for _ in range(3):
+        np.testing.assert_array_equal(run(one, a, b, c)[0], a * b + c)
+    with pytest.raises(Exception, match="a tensor of more than 8 axes"):
+        run(session(double(), [path]), np.ones((1,) * 9, np.float32))
 
 
 def test_fewer_axes_than_are_reduced_are_refused() -> None:

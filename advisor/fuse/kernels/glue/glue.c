@@ -18,12 +18,14 @@ enum {
   LEVELS = 3,
   MOST_CONTEXTS = 8,
   API_VERSION = 17, // the oldest ONNX Runtime with all that is used here: 1.17
+  API_WITH_SHAPE_DATA = 24, // from 1.24 on a shape can be read in place
   INVALID_ARGUMENT = 2,
   NOT_IMPLEMENTED = 9,
   RUNTIME_EXCEPTION = 6,
-  // Work in units of a descriptor's cost (each about a tenth of a nanosecond) that is worth another thread, and how
-  // many pieces are enough for any machine.
-  PIECE = 1 << 17,
+  // Work in units of a descriptor's cost that is worth another thread: about 16 microseconds of what lies in the cache
+  // and three times as much of what does not, which is three times what it takes to wake a thread on a machine that
+  // does nothing else. And how many pieces are enough for any machine.
+  PIECE = 1 << 19,
   MOST_PIECES = 64,
   COLUMNS_TOGETHER = 64, // pieces of a row end at multiples of this, so that no two threads write one cache line
   GPU_THREADS = 256,
@@ -50,6 +52,7 @@ enum {
   RELEASE_TENSOR_TYPE_AND_SHAPE_INFO = 99,
   KERNEL_CONTEXT_GET_GPU_COMPUTE_STREAM = 193,
   KERNEL_CONTEXT_PARALLEL_FOR = 274,
+  GET_TENSOR_ELEMENT_TYPE_AND_SHAPE_DATA_REFERENCE = 414, // since API_WITH_SHAPE_DATA
 };
 
 typedef struct Status Status; // null where all is well
@@ -153,6 +156,10 @@ extern const i32 descriptor_count;
 extern const char domain_name[];
 extern Operator operators[]; // as many as there are descriptors; filled in when the library is registered
 
+// ONNX Runtime's API where it has that version, as seen at the last registration; another one's kernels see that this
+// is not theirs.
+static const Api *api_with_shape_data = 0;
+
 // The highest level of this CPU: 0, 1, 2 are x86-64-v2, v3, v4; -1 is below all; 0 on aarch64.
 extern i32 cpu_level(void);
 
@@ -224,6 +231,7 @@ typedef struct {
 typedef struct {
   const Api *api;
   const Descriptor *descriptor;
+  i32 has_shape_data; // whether the API has GET_TENSOR_ELEMENT_TYPE_AND_SHAPE_DATA_REFERENCE
   KernelFunction kernel;
   Layout layout;
   i64 column_stride[MOST_TENSORS];
@@ -239,24 +247,41 @@ static i64 product(const i64 *extents, i32 first, i32 last) {
   return all;
 }
 
-static Status *read_input(const Api *api, const Descriptor *descriptor, Context *context, i32 place, u8 **data,
-                          Extents *extents) {
-  const Value *value = 0;
+// A copy of a shape that ONNX Runtime allocates for this.
+static Status *copy_shape(const Job *job, const Value *value, u64 *rank, i64 *extents) {
+  const Api *api = job->api;
   Shape *shape = 0;
+  RETURN_IF_FAILED(FUNCTION(api, GET_TENSOR_TYPE_AND_SHAPE, Status *, const Value *, Shape **)(value, &shape));
+  Status *status = FUNCTION(api, GET_DIMENSIONS_COUNT, Status *, const Shape *, u64 *)(shape, rank);
+  if (!status && *rank <= MOST_AXES)
+    status = FUNCTION(api, GET_DIMENSIONS, Status *, const Shape *, i64 *, u64)(shape, extents, *rank);
+  FUNCTION(api, RELEASE_TENSOR_TYPE_AND_SHAPE_INFO, void, Shape *)(shape);
+  return status;
+}
+
+static Status *read_shape(const Job *job, const Value *value, u64 *rank, i64 *extents) {
+  if (!job->has_shape_data) return copy_shape(job, value, rank, extents);
+  const i64 *shape = 0; // where it lies; null where there are no axes
+  i32 type;
+  RETURN_IF_FAILED(FUNCTION(job->api, GET_TENSOR_ELEMENT_TYPE_AND_SHAPE_DATA_REFERENCE, Status *, const Value *, i32 *,
+                            const i64 **, u64 *)(value, &type, &shape, rank));
+  for (u64 axis = 0; axis < *rank && axis < MOST_AXES; axis++) extents[axis] = shape[axis];
+  return 0;
+}
+
+static Status *read_input(Job *job, Context *context, i32 place, Extents *extents) {
+  const Api *api = job->api;
+  const Value *value = 0;
   u64 rank = 0;
   RETURN_IF_FAILED(FUNCTION(api, KERNEL_CONTEXT_GET_INPUT, Status *, const Context *, u64, const Value **)(
       context, (u64)place, &value));
-  if (!value) return complain(api, descriptor, INVALID_ARGUMENT, "an input is missing");
-  RETURN_IF_FAILED(FUNCTION(api, GET_TENSOR_MUTABLE_DATA, Status *, const Value *, u8 **)(value, data));
-  RETURN_IF_FAILED(FUNCTION(api, GET_TENSOR_TYPE_AND_SHAPE, Status *, const Value *, Shape **)(value, &shape));
-  Status *status = FUNCTION(api, GET_DIMENSIONS_COUNT, Status *, const Shape *, u64 *)(shape, &rank);
-  if (!status && rank > MOST_AXES)
-    status = complain(api, descriptor, NOT_IMPLEMENTED, "a tensor of more than 8 axes");
-  if (!status)
-    status = FUNCTION(api, GET_DIMENSIONS, Status *, const Shape *, i64 *, u64)(shape, extents->extent, rank);
-  FUNCTION(api, RELEASE_TENSOR_TYPE_AND_SHAPE_INFO, void, Shape *)(shape);
+  if (!value) return complain(api, job->descriptor, INVALID_ARGUMENT, "an input is missing");
+  RETURN_IF_FAILED(
+      FUNCTION(api, GET_TENSOR_MUTABLE_DATA, Status *, const Value *, u8 **)(value, &job->data[place]));
+  RETURN_IF_FAILED(read_shape(job, value, &rank, extents->extent));
+  if (rank > MOST_AXES) return complain(api, job->descriptor, NOT_IMPLEMENTED, "a tensor of more than 8 axes");
   extents->rank = (i32)rank;
-  return status;
+  return 0;
 }
 
 static Status *write_output(const Api *api, const Descriptor *descriptor, Context *context, i32 place,
@@ -408,7 +433,7 @@ static Status *prepare(Job *job, Context *context, i32 may_expand) {
   const Descriptor *descriptor = job->descriptor;
   Extents inputs[MOST_TENSORS], full;
   for (i32 place = 0; place < descriptor->inputs; place++)
-    RETURN_IF_FAILED(read_input(api, descriptor, context, place, &job->data[place], &inputs[place]));
+    RETURN_IF_FAILED(read_input(job, context, place, &inputs[place]));
   RETURN_IF_FAILED(broadcast(api, descriptor, inputs, &full));
   for (i32 place = 0; place < descriptor->outputs; place++)
     RETURN_IF_FAILED(write_output(api, descriptor, context, place, &full, &job->data[descriptor->inputs + place]));
@@ -433,6 +458,7 @@ typedef struct {
 typedef struct {
   const Descriptor *descriptor;
   const Api *api;
+  i32 has_shape_data;
   KernelFunction fast, any;
   Driver driver;
   struct { // of the GPU: a kernel for each context it ran in
@@ -488,8 +514,7 @@ static void run_piece(void *user, u64 piece) {
 // Pieces of whole rows, or of columns where there are few rows and nothing is reduced.
 static void cut(Job *job) {
   const Layout *layout = &job->layout;
-  i64 elements = layout->rows * layout->columns, per_piece = PIECE / job->descriptor->cost + 1;
-  i64 pieces = elements / per_piece;
+  i64 pieces = layout->rows * layout->columns * job->descriptor->cost / PIECE;
   if (pieces > MOST_PIECES) pieces = MOST_PIECES;
   job->columns_a_piece = 0;
   job->pieces = 1;
@@ -523,12 +548,17 @@ static Status *run(Job *job, const Kernel *kernel, Context *context) {
   return 0;
 }
 
+static void begin(Job *job, const Kernel *kernel) {
+  job->api = kernel->api;
+  job->descriptor = kernel->descriptor;
+  job->has_shape_data = kernel->has_shape_data;
+}
+
 static Status *compute_on_cpu(void *self, Context *context) {
   const Kernel *kernel = self;
   Job job;
-  job.api = kernel->api;
-  job.descriptor = kernel->descriptor;
-  for (i32 place = 0; place < MOST_TENSORS; place++) job.scratch[place] = 0;
+  begin(&job, kernel);
+  for (i32 place = 0; place < kernel->descriptor->inputs; place++) job.scratch[place] = 0;
   Status *status = prepare(&job, context, 1);
   if (!status && job.layout.rows) status = run(&job, kernel, context);
   for (i32 place = 0; place < job.descriptor->inputs; place++) release(kernel->api, job.scratch[place]);
@@ -629,8 +659,7 @@ static Status *launch(Kernel *kernel, Job *job, Context *context) {
 static Status *compute_on_gpu(void *self, Context *context) {
   Kernel *kernel = self;
   Job job;
-  job.api = kernel->api;
-  job.descriptor = kernel->descriptor;
+  begin(&job, kernel);
   RETURN_IF_FAILED(prepare(&job, context, 0));
   return job.layout.rows ? launch(kernel, &job, context) : 0;
 }
@@ -665,6 +694,7 @@ static Status *create_kernel(const Operator *self, const Api *api, const void *i
   Kernel *kernel = memory;
   kernel->descriptor = descriptor;
   kernel->api = api;
+  kernel->has_shape_data = api == __atomic_load_n(&api_with_shape_data, __ATOMIC_RELAXED);
   kernel->fast = fast;
   kernel->any = any;
   kernel->driver.launch = 0;
@@ -701,6 +731,15 @@ static void fill_in(Operator *self, const Descriptor *descriptor) {
   __atomic_store_n(&self->descriptor, descriptor, __ATOMIC_RELAXED);
 }
 
+// Of "1.MINOR.…"; 0 of anything else.
+static i32 minor_version(const char *version) {
+  i32 minor = 0;
+  if (version[0] != '1' || version[1] != '.') return 0;
+  for (i32 place = 2; version[place] >= '0' && version[place] <= '9' && minor < 1000; place++)
+    minor = 10 * minor + (version[place] - '0');
+  return minor;
+}
+
 __attribute__((visibility("default"))) Status *RegisterCustomOps(void *options, const ApiBase *base) {
   const Api *api = base->get_api(API_VERSION);
   if (!api) {
@@ -710,6 +749,9 @@ __attribute__((visibility("default"))) Status *RegisterCustomOps(void *options, 
     say(&message, base->get_version());
     return create_status(base->get_api(1), NOT_IMPLEMENTED, message.text);
   }
+  // Asked of the version's name: a version of the API that is not there would be complained of on standard error.
+  if (minor_version(base->get_version()) >= API_WITH_SHAPE_DATA)
+    __atomic_store_n(&api_with_shape_data, base->get_api(API_WITH_SHAPE_DATA), __ATOMIC_RELAXED);
   Domain *domain = 0;
   RETURN_IF_FAILED(FUNCTION(api, CREATE_CUSTOM_OP_DOMAIN, Status *, const char *, Domain **)(domain_name, &domain));
   for (i32 place = 0; place < descriptor_count; place++) {

@@ -4,10 +4,10 @@
 %struct.CustomOp = type { i32, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr }
 %struct.Descriptor = type { ptr, ptr, ptr, ptr, [3 x ptr], [3 x ptr], i32, i32, i32, i32, [16 x %struct.Tensor] }
 %struct.Tensor = type { i32, i32, i32, i32 }
-%struct.Kernel = type { ptr, ptr, ptr, ptr, %struct.Driver, [8 x %struct.anon], i32, i32 }
+%struct.Kernel = type { ptr, ptr, i32, ptr, ptr, %struct.Driver, [8 x %struct.anon], i32, i32 }
 %struct.Driver = type { ptr, ptr, ptr, ptr }
 %struct.anon = type { ptr, ptr, ptr }
-%struct.Job = type { ptr, ptr, ptr, %struct.Layout, [16 x i64], [16 x i64], [16 x ptr], [16 x ptr], i64, i64, i64 }
+%struct.Job = type { ptr, ptr, i32, ptr, %struct.Layout, [16 x i64], [16 x i64], [16 x ptr], [16 x ptr], i64, i64, i64 }
 %struct.Layout = type { i64, i64, i64, [8 x i64], [16 x %struct.anon.0] }
 %struct.anon.0 = type { [8 x i64], i64 }
 %struct.Message = type { i32, [400 x i8] }
@@ -20,6 +20,7 @@
 @functions_on_cpu = hidden constant { i32, [4 x i8], ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr } { i32 17, [4 x i8] zeroinitializer, ptr null, ptr @operator_name, ptr @operator_provider, ptr @input_type, ptr @input_count, ptr @output_type, ptr @output_count, ptr null, ptr @destroy_on_cpu, ptr @zero_for, ptr @zero_for, ptr @zero_for, ptr @one, ptr @one, ptr @one, ptr @one, ptr @create_kernel, ptr @compute_on_cpu, ptr null, ptr @one, ptr @no_end }, align 8
 @functions_on_gpu = hidden constant { i32, [4 x i8], ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr } { i32 17, [4 x i8] zeroinitializer, ptr null, ptr @operator_name, ptr @operator_provider, ptr @input_type, ptr @input_count, ptr @output_type, ptr @output_count, ptr null, ptr @destroy_on_gpu, ptr @zero_for, ptr @zero_for, ptr @zero_for, ptr @one, ptr @one, ptr @one, ptr @one, ptr @create_kernel, ptr @compute_on_gpu, ptr null, ptr @one, ptr @no_end }, align 8
 @.str = private unnamed_addr constant [61 x i8] c"advisor.generated needs ONNX Runtime 1.17 or newer; this is \00", align 1
+@api_with_shape_data = internal global ptr null, align 8
 @domain_name = external constant [0 x i8], align 1
 @descriptor_count = external constant i32, align 4
 @operators = external global [0 x %struct.Operator], align 8
@@ -189,140 +190,150 @@ define internal ptr @create_kernel(ptr noundef %0, ptr noundef %1, ptr noundef %
   %14 = alloca i32, align 4
   %15 = alloca ptr, align 8
   %16 = alloca ptr, align 8
+  %17 = alloca ptr, align 8
   store ptr %0, ptr %6, align 8
   store ptr %1, ptr %7, align 8
   store ptr %2, ptr %8, align 8
   store ptr %3, ptr %9, align 8
-  %17 = load ptr, ptr %6, align 8
-  %18 = getelementptr inbounds nuw %struct.Operator, ptr %17, i32 0, i32 1
-  %19 = load ptr, ptr %18, align 8
-  store ptr %19, ptr %10, align 8
+  %18 = load ptr, ptr %6, align 8
+  %19 = getelementptr inbounds nuw %struct.Operator, ptr %18, i32 0, i32 1
+  %20 = load ptr, ptr %19, align 8
+  store ptr %20, ptr %10, align 8
   store ptr null, ptr %11, align 8
-  %20 = load ptr, ptr %9, align 8
-  store ptr null, ptr %20, align 8
+  %21 = load ptr, ptr %9, align 8
+  store ptr null, ptr %21, align 8
   store ptr null, ptr %12, align 8
   store ptr null, ptr %13, align 8
-  %21 = load ptr, ptr %10, align 8
-  %22 = getelementptr inbounds nuw %struct.Descriptor, ptr %21, i32 0, i32 2
-  %23 = load ptr, ptr %22, align 8
-  %24 = icmp ne ptr %23, null
-  br i1 %24, label %60, label %25
+  %22 = load ptr, ptr %10, align 8
+  %23 = getelementptr inbounds nuw %struct.Descriptor, ptr %22, i32 0, i32 2
+  %24 = load ptr, ptr %23, align 8
+  %25 = icmp ne ptr %24, null
+  br i1 %25, label %61, label %26
 
-25:                                               ; preds = %4
-  %26 = call i32 @cpu_level() #2
-  store i32 %26, ptr %14, align 4
-  br label %27
+26:                                               ; preds = %4
+  %27 = call i32 @cpu_level() #2
+  store i32 %27, ptr %14, align 4
+  br label %28
 
-27:                                               ; preds = %49, %25
-  %28 = load i32, ptr %14, align 4
-  %29 = icmp sge i32 %28, 0
-  br i1 %29, label %30, label %34
+28:                                               ; preds = %50, %26
+  %29 = load i32, ptr %14, align 4
+  %30 = icmp sge i32 %29, 0
+  br i1 %30, label %31, label %35
 
-30:                                               ; preds = %27
-  %31 = load ptr, ptr %12, align 8
-  %32 = icmp ne ptr %31, null
-  %33 = xor i1 %32, true
-  br label %34
+31:                                               ; preds = %28
+  %32 = load ptr, ptr %12, align 8
+  %33 = icmp ne ptr %32, null
+  %34 = xor i1 %33, true
+  br label %35
 
-34:                                               ; preds = %30, %27
-  %35 = phi i1 [ false, %27 ], [ %33, %30 ]
-  br i1 %35, label %36, label %52
+35:                                               ; preds = %31, %28
+  %36 = phi i1 [ false, %28 ], [ %34, %31 ]
+  br i1 %36, label %37, label %53
 
-36:                                               ; preds = %34
-  %37 = load ptr, ptr %10, align 8
-  %38 = getelementptr inbounds nuw %struct.Descriptor, ptr %37, i32 0, i32 4
-  %39 = load i32, ptr %14, align 4
-  %40 = sext i32 %39 to i64
-  %41 = getelementptr inbounds [3 x ptr], ptr %38, i64 0, i64 %40
-  %42 = load ptr, ptr %41, align 8
-  store ptr %42, ptr %12, align 8
-  %43 = load ptr, ptr %10, align 8
-  %44 = getelementptr inbounds nuw %struct.Descriptor, ptr %43, i32 0, i32 5
-  %45 = load i32, ptr %14, align 4
-  %46 = sext i32 %45 to i64
-  %47 = getelementptr inbounds [3 x ptr], ptr %44, i64 0, i64 %46
-  %48 = load ptr, ptr %47, align 8
-  store ptr %48, ptr %13, align 8
-  br label %49
+37:                                               ; preds = %35
+  %38 = load ptr, ptr %10, align 8
+  %39 = getelementptr inbounds nuw %struct.Descriptor, ptr %38, i32 0, i32 4
+  %40 = load i32, ptr %14, align 4
+  %41 = sext i32 %40 to i64
+  %42 = getelementptr inbounds [3 x ptr], ptr %39, i64 0, i64 %41
+  %43 = load ptr, ptr %42, align 8
+  store ptr %43, ptr %12, align 8
+  %44 = load ptr, ptr %10, align 8
+  %45 = getelementptr inbounds nuw %struct.Descriptor, ptr %44, i32 0, i32 5
+  %46 = load i32, ptr %14, align 4
+  %47 = sext i32 %46 to i64
+  %48 = getelementptr inbounds [3 x ptr], ptr %45, i64 0, i64 %47
+  %49 = load ptr, ptr %48, align 8
+  store ptr %49, ptr %13, align 8
+  br label %50
 
-49:                                               ; preds = %36
-  %50 = load i32, ptr %14, align 4
-  %51 = add nsw i32 %50, -1
-  store i32 %51, ptr %14, align 4
-  br label %27
+50:                                               ; preds = %37
+  %51 = load i32, ptr %14, align 4
+  %52 = add nsw i32 %51, -1
+  store i32 %52, ptr %14, align 4
+  br label %28
 
-52:                                               ; preds = %34
-  %53 = load ptr, ptr %12, align 8
-  %54 = icmp ne ptr %53, null
-  br i1 %54, label %59, label %55
+53:                                               ; preds = %35
+  %54 = load ptr, ptr %12, align 8
+  %55 = icmp ne ptr %54, null
+  br i1 %55, label %60, label %56
 
-55:                                               ; preds = %52
-  %56 = load ptr, ptr %7, align 8
-  %57 = load ptr, ptr %10, align 8
-  %58 = call ptr @complain(ptr noundef %56, ptr noundef %57, i32 noundef 9, ptr noundef @.str.1) #2
-  store ptr %58, ptr %5, align 8
-  br label %92
+56:                                               ; preds = %53
+  %57 = load ptr, ptr %7, align 8
+  %58 = load ptr, ptr %10, align 8
+  %59 = call ptr @complain(ptr noundef %57, ptr noundef %58, i32 noundef 9, ptr noundef @.str.1) #2
+  store ptr %59, ptr %5, align 8
+  br label %100
 
-59:                                               ; preds = %52
-  br label %60
-
-60:                                               ; preds = %59, %4
+60:                                               ; preds = %53
   br label %61
 
-61:                                               ; preds = %60
-  %62 = load ptr, ptr %7, align 8
-  %63 = call ptr @allocate(ptr noundef %62, i64 noundef 264, ptr noundef %11) #2
-  store ptr %63, ptr %15, align 8
-  %64 = load ptr, ptr %15, align 8
-  %65 = icmp ne ptr %64, null
-  br i1 %65, label %66, label %68
+61:                                               ; preds = %60, %4
+  br label %62
 
-66:                                               ; preds = %61
-  %67 = load ptr, ptr %15, align 8
-  store ptr %67, ptr %5, align 8
-  br label %92
+62:                                               ; preds = %61
+  %63 = load ptr, ptr %7, align 8
+  %64 = call ptr @allocate(ptr noundef %63, i64 noundef 272, ptr noundef %11) #2
+  store ptr %64, ptr %15, align 8
+  %65 = load ptr, ptr %15, align 8
+  %66 = icmp ne ptr %65, null
+  br i1 %66, label %67, label %69
 
-68:                                               ; preds = %61
-  br label %69
+67:                                               ; preds = %62
+  %68 = load ptr, ptr %15, align 8
+  store ptr %68, ptr %5, align 8
+  br label %100
 
-69:                                               ; preds = %68
-  %70 = load ptr, ptr %11, align 8
-  store ptr %70, ptr %16, align 8
-  %71 = load ptr, ptr %10, align 8
-  %72 = load ptr, ptr %16, align 8
-  %73 = getelementptr inbounds nuw %struct.Kernel, ptr %72, i32 0, i32 0
-  store ptr %71, ptr %73, align 8
-  %74 = load ptr, ptr %7, align 8
-  %75 = load ptr, ptr %16, align 8
-  %76 = getelementptr inbounds nuw %struct.Kernel, ptr %75, i32 0, i32 1
-  store ptr %74, ptr %76, align 8
-  %77 = load ptr, ptr %12, align 8
-  %78 = load ptr, ptr %16, align 8
-  %79 = getelementptr inbounds nuw %struct.Kernel, ptr %78, i32 0, i32 2
-  store ptr %77, ptr %79, align 8
-  %80 = load ptr, ptr %13, align 8
-  %81 = load ptr, ptr %16, align 8
-  %82 = getelementptr inbounds nuw %struct.Kernel, ptr %81, i32 0, i32 3
-  store ptr %80, ptr %82, align 8
+69:                                               ; preds = %62
+  br label %70
+
+70:                                               ; preds = %69
+  %71 = load ptr, ptr %11, align 8
+  store ptr %71, ptr %16, align 8
+  %72 = load ptr, ptr %10, align 8
+  %73 = load ptr, ptr %16, align 8
+  %74 = getelementptr inbounds nuw %struct.Kernel, ptr %73, i32 0, i32 0
+  store ptr %72, ptr %74, align 8
+  %75 = load ptr, ptr %7, align 8
+  %76 = load ptr, ptr %16, align 8
+  %77 = getelementptr inbounds nuw %struct.Kernel, ptr %76, i32 0, i32 1
+  store ptr %75, ptr %77, align 8
+  %78 = load ptr, ptr %7, align 8
+  %79 = load atomic i64, ptr @api_with_shape_data monotonic, align 8
+  store i64 %79, ptr %17, align 8
+  %80 = load ptr, ptr %17, align 8
+  %81 = icmp eq ptr %78, %80
+  %82 = zext i1 %81 to i32
   %83 = load ptr, ptr %16, align 8
-  %84 = getelementptr inbounds nuw %struct.Kernel, ptr %83, i32 0, i32 4
-  %85 = getelementptr inbounds nuw %struct.Driver, ptr %84, i32 0, i32 3
-  store ptr null, ptr %85, align 8
+  %84 = getelementptr inbounds nuw %struct.Kernel, ptr %83, i32 0, i32 2
+  store i32 %82, ptr %84, align 8
+  %85 = load ptr, ptr %12, align 8
   %86 = load ptr, ptr %16, align 8
-  %87 = getelementptr inbounds nuw %struct.Kernel, ptr %86, i32 0, i32 6
-  store i32 0, ptr %87, align 8
-  %88 = load ptr, ptr %16, align 8
-  %89 = getelementptr inbounds nuw %struct.Kernel, ptr %88, i32 0, i32 7
-  store i32 0, ptr %89, align 4
-  %90 = load ptr, ptr %16, align 8
-  %91 = load ptr, ptr %9, align 8
-  store ptr %90, ptr %91, align 8
+  %87 = getelementptr inbounds nuw %struct.Kernel, ptr %86, i32 0, i32 3
+  store ptr %85, ptr %87, align 8
+  %88 = load ptr, ptr %13, align 8
+  %89 = load ptr, ptr %16, align 8
+  %90 = getelementptr inbounds nuw %struct.Kernel, ptr %89, i32 0, i32 4
+  store ptr %88, ptr %90, align 8
+  %91 = load ptr, ptr %16, align 8
+  %92 = getelementptr inbounds nuw %struct.Kernel, ptr %91, i32 0, i32 5
+  %93 = getelementptr inbounds nuw %struct.Driver, ptr %92, i32 0, i32 3
+  store ptr null, ptr %93, align 8
+  %94 = load ptr, ptr %16, align 8
+  %95 = getelementptr inbounds nuw %struct.Kernel, ptr %94, i32 0, i32 7
+  store i32 0, ptr %95, align 8
+  %96 = load ptr, ptr %16, align 8
+  %97 = getelementptr inbounds nuw %struct.Kernel, ptr %96, i32 0, i32 8
+  store i32 0, ptr %97, align 4
+  %98 = load ptr, ptr %16, align 8
+  %99 = load ptr, ptr %9, align 8
+  store ptr %98, ptr %99, align 8
   store ptr null, ptr %5, align 8
-  br label %92
+  br label %100
 
-92:                                               ; preds = %69, %66, %55
-  %93 = load ptr, ptr %5, align 8
-  ret ptr %93
+100:                                              ; preds = %70, %67, %56
+  %101 = load ptr, ptr %5, align 8
+  ret ptr %101
 }
 
 ; Function Attrs: nounwind uwtable
@@ -339,93 +350,90 @@ define internal ptr @compute_on_cpu(ptr noundef %0, ptr noundef %1) #1 {
   %10 = load ptr, ptr %3, align 8
   store ptr %10, ptr %5, align 8
   %11 = load ptr, ptr %5, align 8
-  %12 = getelementptr inbounds nuw %struct.Kernel, ptr %11, i32 0, i32 1
-  %13 = load ptr, ptr %12, align 8
-  %14 = getelementptr inbounds nuw %struct.Job, ptr %6, i32 0, i32 0
-  store ptr %13, ptr %14, align 8
-  %15 = load ptr, ptr %5, align 8
-  %16 = getelementptr inbounds nuw %struct.Kernel, ptr %15, i32 0, i32 0
-  %17 = load ptr, ptr %16, align 8
-  %18 = getelementptr inbounds nuw %struct.Job, ptr %6, i32 0, i32 1
-  store ptr %17, ptr %18, align 8
+  call void @begin(ptr noundef %6, ptr noundef %11) #2
   store i32 0, ptr %7, align 4
-  br label %19
+  br label %12
 
-19:                                               ; preds = %27, %2
-  %20 = load i32, ptr %7, align 4
-  %21 = icmp slt i32 %20, 16
-  br i1 %21, label %22, label %30
+12:                                               ; preds = %25, %2
+  %13 = load i32, ptr %7, align 4
+  %14 = load ptr, ptr %5, align 8
+  %15 = getelementptr inbounds nuw %struct.Kernel, ptr %14, i32 0, i32 0
+  %16 = load ptr, ptr %15, align 8
+  %17 = getelementptr inbounds nuw %struct.Descriptor, ptr %16, i32 0, i32 6
+  %18 = load i32, ptr %17, align 8
+  %19 = icmp slt i32 %13, %18
+  br i1 %19, label %20, label %28
 
-22:                                               ; preds = %19
-  %23 = getelementptr inbounds nuw %struct.Job, ptr %6, i32 0, i32 7
-  %24 = load i32, ptr %7, align 4
-  %25 = sext i32 %24 to i64
-  %26 = getelementptr inbounds [16 x ptr], ptr %23, i64 0, i64 %25
-  store ptr null, ptr %26, align 8
-  br label %27
+20:                                               ; preds = %12
+  %21 = getelementptr inbounds nuw %struct.Job, ptr %6, i32 0, i32 8
+  %22 = load i32, ptr %7, align 4
+  %23 = sext i32 %22 to i64
+  %24 = getelementptr inbounds [16 x ptr], ptr %21, i64 0, i64 %23
+  store ptr null, ptr %24, align 8
+  br label %25
 
-27:                                               ; preds = %22
-  %28 = load i32, ptr %7, align 4
-  %29 = add nsw i32 %28, 1
-  store i32 %29, ptr %7, align 4
-  br label %19
+25:                                               ; preds = %20
+  %26 = load i32, ptr %7, align 4
+  %27 = add nsw i32 %26, 1
+  store i32 %27, ptr %7, align 4
+  br label %12
 
-30:                                               ; preds = %19
-  %31 = load ptr, ptr %4, align 8
-  %32 = call ptr @prepare(ptr noundef %6, ptr noundef %31, i32 noundef 1) #2
-  store ptr %32, ptr %8, align 8
-  %33 = load ptr, ptr %8, align 8
-  %34 = icmp ne ptr %33, null
-  br i1 %34, label %44, label %35
+28:                                               ; preds = %12
+  %29 = load ptr, ptr %4, align 8
+  %30 = call ptr @prepare(ptr noundef %6, ptr noundef %29, i32 noundef 1) #2
+  store ptr %30, ptr %8, align 8
+  %31 = load ptr, ptr %8, align 8
+  %32 = icmp ne ptr %31, null
+  br i1 %32, label %42, label %33
 
-35:                                               ; preds = %30
-  %36 = getelementptr inbounds nuw %struct.Job, ptr %6, i32 0, i32 3
-  %37 = getelementptr inbounds nuw %struct.Layout, ptr %36, i32 0, i32 0
-  %38 = load i64, ptr %37, align 8
-  %39 = icmp ne i64 %38, 0
-  br i1 %39, label %40, label %44
+33:                                               ; preds = %28
+  %34 = getelementptr inbounds nuw %struct.Job, ptr %6, i32 0, i32 4
+  %35 = getelementptr inbounds nuw %struct.Layout, ptr %34, i32 0, i32 0
+  %36 = load i64, ptr %35, align 8
+  %37 = icmp ne i64 %36, 0
+  br i1 %37, label %38, label %42
 
-40:                                               ; preds = %35
-  %41 = load ptr, ptr %5, align 8
-  %42 = load ptr, ptr %4, align 8
-  %43 = call ptr @run(ptr noundef %6, ptr noundef %41, ptr noundef %42) #2
-  store ptr %43, ptr %8, align 8
-  br label %44
+38:                                               ; preds = %33
+  %39 = load ptr, ptr %5, align 8
+  %40 = load ptr, ptr %4, align 8
+  %41 = call ptr @run(ptr noundef %6, ptr noundef %39, ptr noundef %40) #2
+  store ptr %41, ptr %8, align 8
+  br label %42
 
-44:                                               ; preds = %40, %35, %30
+42:                                               ; preds = %38, %33, %28
   store i32 0, ptr %9, align 4
-  br label %45
+  br label %43
 
-45:                                               ; preds = %61, %44
-  %46 = load i32, ptr %9, align 4
-  %47 = getelementptr inbounds nuw %struct.Job, ptr %6, i32 0, i32 1
-  %48 = load ptr, ptr %47, align 8
-  %49 = getelementptr inbounds nuw %struct.Descriptor, ptr %48, i32 0, i32 6
-  %50 = load i32, ptr %49, align 8
-  %51 = icmp slt i32 %46, %50
-  br i1 %51, label %52, label %64
+43:                                               ; preds = %59, %42
+  %44 = load i32, ptr %9, align 4
+  %45 = getelementptr inbounds nuw %struct.Job, ptr %6, i32 0, i32 1
+  %46 = load ptr, ptr %45, align 8
+  %47 = getelementptr inbounds nuw %struct.Descriptor, ptr %46, i32 0, i32 6
+  %48 = load i32, ptr %47, align 8
+  %49 = icmp slt i32 %44, %48
+  br i1 %49, label %50, label %62
 
-52:                                               ; preds = %45
-  %53 = load ptr, ptr %5, align 8
-  %54 = getelementptr inbounds nuw %struct.Kernel, ptr %53, i32 0, i32 1
-  %55 = load ptr, ptr %54, align 8
-  %56 = getelementptr inbounds nuw %struct.Job, ptr %6, i32 0, i32 7
-  %57 = load i32, ptr %9, align 4
-  %58 = sext i32 %57 to i64
-  %59 = getelementptr inbounds [16 x ptr], ptr %56, i64 0, i64 %58
-  %60 = load ptr, ptr %59, align 8
-  call void @release(ptr noundef %55, ptr noundef %60) #2
-  br label %61
+50:                                               ; preds = %43
+  %51 = load ptr, ptr %5, align 8
+  %52 = getelementptr inbounds nuw %struct.Kernel, ptr %51, i32 0, i32 1
+  %53 = load ptr, ptr %52, align 8
+  %54 = getelementptr inbounds nuw %struct.Job, ptr %6, i32 0, i32 8
+  %55 = load i32, ptr %9, align 4
+  %56 = sext i32 %55 to i64
+  %57 = getelementptr inbounds [16 x ptr], ptr %54, i64 0, i64 %56
+  %58 = load ptr, ptr %57, align 8
+  call void @release(ptr noundef %53, ptr noundef %58) #2
+  br label %59
 
-61:                                               ; preds = %52
-  %62 = load i32, ptr %9, align 4
-  %63 = add nsw i32 %62, 1
-  store i32 %63, ptr %9, align 4
-  br label %45
+59:                                               ; preds = %50
+  %60 = load i32, ptr %9, align 4
+  %61 = add nsw i32 %60, 1
+  store i32 %61, ptr %9, align 4
+  br label %43
 
-64:                                               ; preds = %45
-  %65 = load ptr, ptr %8, align 8
-  ret ptr %65
+62:                                               ; preds = %43
+  %63 = load ptr, ptr %8, align 8
+  ret ptr %63
 }
 
 ; Function Attrs: nounwind uwtable
@@ -445,7 +453,7 @@ define internal void @destroy_on_gpu(ptr noundef %0) #1 {
   %6 = load ptr, ptr %2, align 8
   store ptr %6, ptr %3, align 8
   %7 = load ptr, ptr %3, align 8
-  %8 = getelementptr inbounds nuw %struct.Kernel, ptr %7, i32 0, i32 6
+  %8 = getelementptr inbounds nuw %struct.Kernel, ptr %7, i32 0, i32 7
   %9 = load i32, ptr %8, align 8
   %10 = icmp ne i32 %9, 0
   br i1 %10, label %11, label %38
@@ -464,7 +472,7 @@ define internal void @destroy_on_gpu(ptr noundef %0) #1 {
 16:                                               ; preds = %13
   %17 = load i32, ptr %5, align 4
   %18 = load ptr, ptr %3, align 8
-  %19 = getelementptr inbounds nuw %struct.Kernel, ptr %18, i32 0, i32 6
+  %19 = getelementptr inbounds nuw %struct.Kernel, ptr %18, i32 0, i32 7
   %20 = load i32, ptr %19, align 8
   %21 = icmp slt i32 %17, %20
   br label %22
@@ -476,7 +484,7 @@ define internal void @destroy_on_gpu(ptr noundef %0) #1 {
 24:                                               ; preds = %22
   %25 = load ptr, ptr %4, align 8
   %26 = load ptr, ptr %3, align 8
-  %27 = getelementptr inbounds nuw %struct.Kernel, ptr %26, i32 0, i32 5
+  %27 = getelementptr inbounds nuw %struct.Kernel, ptr %26, i32 0, i32 6
   %28 = load i32, ptr %5, align 4
   %29 = sext i32 %28 to i64
   %30 = getelementptr inbounds [8 x %struct.anon], ptr %27, i64 0, i64 %29
@@ -516,57 +524,49 @@ define internal ptr @compute_on_gpu(ptr noundef %0, ptr noundef %1) #1 {
   %9 = load ptr, ptr %4, align 8
   store ptr %9, ptr %6, align 8
   %10 = load ptr, ptr %6, align 8
-  %11 = getelementptr inbounds nuw %struct.Kernel, ptr %10, i32 0, i32 1
-  %12 = load ptr, ptr %11, align 8
-  %13 = getelementptr inbounds nuw %struct.Job, ptr %7, i32 0, i32 0
-  store ptr %12, ptr %13, align 8
-  %14 = load ptr, ptr %6, align 8
-  %15 = getelementptr inbounds nuw %struct.Kernel, ptr %14, i32 0, i32 0
-  %16 = load ptr, ptr %15, align 8
-  %17 = getelementptr inbounds nuw %struct.Job, ptr %7, i32 0, i32 1
-  store ptr %16, ptr %17, align 8
-  br label %18
+  call void @begin(ptr noundef %7, ptr noundef %10) #2
+  br label %11
 
-18:                                               ; preds = %2
-  %19 = load ptr, ptr %5, align 8
-  %20 = call ptr @prepare(ptr noundef %7, ptr noundef %19, i32 noundef 0) #2
-  store ptr %20, ptr %8, align 8
-  %21 = load ptr, ptr %8, align 8
-  %22 = icmp ne ptr %21, null
-  br i1 %22, label %23, label %25
+11:                                               ; preds = %2
+  %12 = load ptr, ptr %5, align 8
+  %13 = call ptr @prepare(ptr noundef %7, ptr noundef %12, i32 noundef 0) #2
+  store ptr %13, ptr %8, align 8
+  %14 = load ptr, ptr %8, align 8
+  %15 = icmp ne ptr %14, null
+  br i1 %15, label %16, label %18
 
-23:                                               ; preds = %18
-  %24 = load ptr, ptr %8, align 8
-  store ptr %24, ptr %3, align 8
-  br label %38
+16:                                               ; preds = %11
+  %17 = load ptr, ptr %8, align 8
+  store ptr %17, ptr %3, align 8
+  br label %31
 
-25:                                               ; preds = %18
-  br label %26
+18:                                               ; preds = %11
+  br label %19
 
-26:                                               ; preds = %25
-  %27 = getelementptr inbounds nuw %struct.Job, ptr %7, i32 0, i32 3
-  %28 = getelementptr inbounds nuw %struct.Layout, ptr %27, i32 0, i32 0
-  %29 = load i64, ptr %28, align 8
-  %30 = icmp ne i64 %29, 0
-  br i1 %30, label %31, label %35
+19:                                               ; preds = %18
+  %20 = getelementptr inbounds nuw %struct.Job, ptr %7, i32 0, i32 4
+  %21 = getelementptr inbounds nuw %struct.Layout, ptr %20, i32 0, i32 0
+  %22 = load i64, ptr %21, align 8
+  %23 = icmp ne i64 %22, 0
+  br i1 %23, label %24, label %28
 
-31:                                               ; preds = %26
-  %32 = load ptr, ptr %6, align 8
-  %33 = load ptr, ptr %5, align 8
-  %34 = call ptr @launch(ptr noundef %32, ptr noundef %7, ptr noundef %33) #2
-  br label %36
+24:                                               ; preds = %19
+  %25 = load ptr, ptr %6, align 8
+  %26 = load ptr, ptr %5, align 8
+  %27 = call ptr @launch(ptr noundef %25, ptr noundef %7, ptr noundef %26) #2
+  br label %29
 
-35:                                               ; preds = %26
-  br label %36
+28:                                               ; preds = %19
+  br label %29
 
-36:                                               ; preds = %35, %31
-  %37 = phi ptr [ %34, %31 ], [ null, %35 ]
-  store ptr %37, ptr %3, align 8
-  br label %38
+29:                                               ; preds = %28, %24
+  %30 = phi ptr [ %27, %24 ], [ null, %28 ]
+  store ptr %30, ptr %3, align 8
+  br label %31
 
-38:                                               ; preds = %36, %23
-  %39 = load ptr, ptr %3, align 8
-  ret ptr %39
+31:                                               ; preds = %29, %16
+  %32 = load ptr, ptr %3, align 8
+  ret ptr %32
 }
 
 ; Function Attrs: nounwind uwtable
@@ -578,127 +578,147 @@ define ptr @RegisterCustomOps(ptr noundef %0, ptr noundef %1) #1 {
   %7 = alloca %struct.Message, align 4
   %8 = alloca ptr, align 8
   %9 = alloca ptr, align 8
-  %10 = alloca i32, align 4
-  %11 = alloca ptr, align 8
+  %10 = alloca ptr, align 8
+  %11 = alloca i32, align 4
+  %12 = alloca ptr, align 8
   store ptr %0, ptr %4, align 8
   store ptr %1, ptr %5, align 8
-  %12 = load ptr, ptr %5, align 8
-  %13 = getelementptr inbounds nuw %struct.ApiBase, ptr %12, i32 0, i32 0
-  %14 = load ptr, ptr %13, align 8
-  %15 = call ptr %14(i32 noundef 17) #2
-  store ptr %15, ptr %6, align 8
-  %16 = load ptr, ptr %6, align 8
-  %17 = icmp ne ptr %16, null
-  br i1 %17, label %31, label %18
+  %13 = load ptr, ptr %5, align 8
+  %14 = getelementptr inbounds nuw %struct.ApiBase, ptr %13, i32 0, i32 0
+  %15 = load ptr, ptr %14, align 8
+  %16 = call ptr %15(i32 noundef 17) #2
+  store ptr %16, ptr %6, align 8
+  %17 = load ptr, ptr %6, align 8
+  %18 = icmp ne ptr %17, null
+  br i1 %18, label %32, label %19
 
-18:                                               ; preds = %2
-  %19 = getelementptr inbounds nuw %struct.Message, ptr %7, i32 0, i32 0
-  store i32 0, ptr %19, align 4
+19:                                               ; preds = %2
+  %20 = getelementptr inbounds nuw %struct.Message, ptr %7, i32 0, i32 0
+  store i32 0, ptr %20, align 4
   call void @say(ptr noundef %7, ptr noundef @.str) #2
-  %20 = load ptr, ptr %5, align 8
-  %21 = getelementptr inbounds nuw %struct.ApiBase, ptr %20, i32 0, i32 1
-  %22 = load ptr, ptr %21, align 8
-  %23 = call ptr %22() #2
-  call void @say(ptr noundef %7, ptr noundef %23) #2
-  %24 = load ptr, ptr %5, align 8
-  %25 = getelementptr inbounds nuw %struct.ApiBase, ptr %24, i32 0, i32 0
-  %26 = load ptr, ptr %25, align 8
-  %27 = call ptr %26(i32 noundef 1) #2
-  %28 = getelementptr inbounds nuw %struct.Message, ptr %7, i32 0, i32 1
-  %29 = getelementptr inbounds [400 x i8], ptr %28, i64 0, i64 0
-  %30 = call ptr @create_status(ptr noundef %27, i32 noundef 9, ptr noundef %29) #2
-  store ptr %30, ptr %3, align 8
-  br label %82
+  %21 = load ptr, ptr %5, align 8
+  %22 = getelementptr inbounds nuw %struct.ApiBase, ptr %21, i32 0, i32 1
+  %23 = load ptr, ptr %22, align 8
+  %24 = call ptr %23() #2
+  call void @say(ptr noundef %7, ptr noundef %24) #2
+  %25 = load ptr, ptr %5, align 8
+  %26 = getelementptr inbounds nuw %struct.ApiBase, ptr %25, i32 0, i32 0
+  %27 = load ptr, ptr %26, align 8
+  %28 = call ptr %27(i32 noundef 1) #2
+  %29 = getelementptr inbounds nuw %struct.Message, ptr %7, i32 0, i32 1
+  %30 = getelementptr inbounds [400 x i8], ptr %29, i64 0, i64 0
+  %31 = call ptr @create_status(ptr noundef %28, i32 noundef 9, ptr noundef %30) #2
+  store ptr %31, ptr %3, align 8
+  br label %96
 
-31:                                               ; preds = %2
-  store ptr null, ptr %8, align 8
-  br label %32
+32:                                               ; preds = %2
+  %33 = load ptr, ptr %5, align 8
+  %34 = getelementptr inbounds nuw %struct.ApiBase, ptr %33, i32 0, i32 1
+  %35 = load ptr, ptr %34, align 8
+  %36 = call ptr %35() #2
+  %37 = call i32 @minor_version(ptr noundef %36) #2
+  %38 = icmp sge i32 %37, 24
+  br i1 %38, label %39, label %45
 
-32:                                               ; preds = %31
-  %33 = load ptr, ptr %6, align 8
-  %34 = getelementptr inbounds nuw %struct.Api, ptr %33, i32 0, i32 0
-  %35 = getelementptr inbounds [512 x ptr], ptr %34, i64 0, i64 26
-  %36 = load ptr, ptr %35, align 8
-  %37 = call ptr %36(ptr noundef @domain_name, ptr noundef %8) #2
-  store ptr %37, ptr %9, align 8
-  %38 = load ptr, ptr %9, align 8
-  %39 = icmp ne ptr %38, null
-  br i1 %39, label %40, label %42
+39:                                               ; preds = %32
+  %40 = load ptr, ptr %5, align 8
+  %41 = getelementptr inbounds nuw %struct.ApiBase, ptr %40, i32 0, i32 0
+  %42 = load ptr, ptr %41, align 8
+  %43 = call ptr %42(i32 noundef 24) #2
+  store ptr %43, ptr %8, align 8
+  %44 = load i64, ptr %8, align 8
+  store atomic i64 %44, ptr @api_with_shape_data monotonic, align 8
+  br label %45
 
-40:                                               ; preds = %32
-  %41 = load ptr, ptr %9, align 8
-  store ptr %41, ptr %3, align 8
-  br label %82
+45:                                               ; preds = %39, %32
+  store ptr null, ptr %9, align 8
+  br label %46
 
-42:                                               ; preds = %32
-  br label %43
+46:                                               ; preds = %45
+  %47 = load ptr, ptr %6, align 8
+  %48 = getelementptr inbounds nuw %struct.Api, ptr %47, i32 0, i32 0
+  %49 = getelementptr inbounds [512 x ptr], ptr %48, i64 0, i64 26
+  %50 = load ptr, ptr %49, align 8
+  %51 = call ptr %50(ptr noundef @domain_name, ptr noundef %9) #2
+  store ptr %51, ptr %10, align 8
+  %52 = load ptr, ptr %10, align 8
+  %53 = icmp ne ptr %52, null
+  br i1 %53, label %54, label %56
 
-43:                                               ; preds = %42
-  store i32 0, ptr %10, align 4
-  br label %44
+54:                                               ; preds = %46
+  %55 = load ptr, ptr %10, align 8
+  store ptr %55, ptr %3, align 8
+  br label %96
 
-44:                                               ; preds = %71, %43
-  %45 = load i32, ptr %10, align 4
-  %46 = load i32, ptr @descriptor_count, align 4
-  %47 = icmp slt i32 %45, %46
-  br i1 %47, label %48, label %74
+56:                                               ; preds = %46
+  br label %57
 
-48:                                               ; preds = %44
-  %49 = load i32, ptr %10, align 4
-  %50 = sext i32 %49 to i64
-  %51 = getelementptr inbounds [0 x %struct.Operator], ptr @operators, i64 0, i64 %50
-  %52 = load i32, ptr %10, align 4
-  %53 = sext i32 %52 to i64
-  %54 = getelementptr inbounds [0 x %struct.Descriptor], ptr @descriptors, i64 0, i64 %53
-  call void @fill_in(ptr noundef %51, ptr noundef %54) #2
-  br label %55
+57:                                               ; preds = %56
+  store i32 0, ptr %11, align 4
+  br label %58
 
-55:                                               ; preds = %48
-  %56 = load ptr, ptr %6, align 8
-  %57 = getelementptr inbounds nuw %struct.Api, ptr %56, i32 0, i32 0
-  %58 = getelementptr inbounds [512 x ptr], ptr %57, i64 0, i64 27
-  %59 = load ptr, ptr %58, align 8
-  %60 = load ptr, ptr %8, align 8
-  %61 = load i32, ptr %10, align 4
-  %62 = sext i32 %61 to i64
-  %63 = getelementptr inbounds [0 x %struct.Operator], ptr @operators, i64 0, i64 %62
-  %64 = call ptr %59(ptr noundef %60, ptr noundef %63) #2
-  store ptr %64, ptr %11, align 8
-  %65 = load ptr, ptr %11, align 8
-  %66 = icmp ne ptr %65, null
-  br i1 %66, label %67, label %69
+58:                                               ; preds = %85, %57
+  %59 = load i32, ptr %11, align 4
+  %60 = load i32, ptr @descriptor_count, align 4
+  %61 = icmp slt i32 %59, %60
+  br i1 %61, label %62, label %88
 
-67:                                               ; preds = %55
-  %68 = load ptr, ptr %11, align 8
-  store ptr %68, ptr %3, align 8
-  br label %82
+62:                                               ; preds = %58
+  %63 = load i32, ptr %11, align 4
+  %64 = sext i32 %63 to i64
+  %65 = getelementptr inbounds [0 x %struct.Operator], ptr @operators, i64 0, i64 %64
+  %66 = load i32, ptr %11, align 4
+  %67 = sext i32 %66 to i64
+  %68 = getelementptr inbounds [0 x %struct.Descriptor], ptr @descriptors, i64 0, i64 %67
+  call void @fill_in(ptr noundef %65, ptr noundef %68) #2
+  br label %69
 
-69:                                               ; preds = %55
-  br label %70
+69:                                               ; preds = %62
+  %70 = load ptr, ptr %6, align 8
+  %71 = getelementptr inbounds nuw %struct.Api, ptr %70, i32 0, i32 0
+  %72 = getelementptr inbounds [512 x ptr], ptr %71, i64 0, i64 27
+  %73 = load ptr, ptr %72, align 8
+  %74 = load ptr, ptr %9, align 8
+  %75 = load i32, ptr %11, align 4
+  %76 = sext i32 %75 to i64
+  %77 = getelementptr inbounds [0 x %struct.Operator], ptr @operators, i64 0, i64 %76
+  %78 = call ptr %73(ptr noundef %74, ptr noundef %77) #2
+  store ptr %78, ptr %12, align 8
+  %79 = load ptr, ptr %12, align 8
+  %80 = icmp ne ptr %79, null
+  br i1 %80, label %81, label %83
 
-70:                                               ; preds = %69
-  br label %71
+81:                                               ; preds = %69
+  %82 = load ptr, ptr %12, align 8
+  store ptr %82, ptr %3, align 8
+  br label %96
 
-71:                                               ; preds = %70
-  %72 = load i32, ptr %10, align 4
-  %73 = add nsw i32 %72, 1
-  store i32 %73, ptr %10, align 4
-  br label %44
+83:                                               ; preds = %69
+  br label %84
 
-74:                                               ; preds = %44
-  %75 = load ptr, ptr %6, align 8
-  %76 = getelementptr inbounds nuw %struct.Api, ptr %75, i32 0, i32 0
-  %77 = getelementptr inbounds [512 x ptr], ptr %76, i64 0, i64 28
-  %78 = load ptr, ptr %77, align 8
-  %79 = load ptr, ptr %4, align 8
-  %80 = load ptr, ptr %8, align 8
-  %81 = call ptr %78(ptr noundef %79, ptr noundef %80) #2
-  store ptr %81, ptr %3, align 8
-  br label %82
+84:                                               ; preds = %83
+  br label %85
 
-82:                                               ; preds = %74, %67, %40, %18
-  %83 = load ptr, ptr %3, align 8
-  ret ptr %83
+85:                                               ; preds = %84
+  %86 = load i32, ptr %11, align 4
+  %87 = add nsw i32 %86, 1
+  store i32 %87, ptr %11, align 4
+  br label %58
+
+88:                                               ; preds = %58
+  %89 = load ptr, ptr %6, align 8
+  %90 = getelementptr inbounds nuw %struct.Api, ptr %89, i32 0, i32 0
+  %91 = getelementptr inbounds [512 x ptr], ptr %90, i64 0, i64 28
+  %92 = load ptr, ptr %91, align 8
+  %93 = load ptr, ptr %4, align 8
+  %94 = load ptr, ptr %9, align 8
+  %95 = call ptr %92(ptr noundef %93, ptr noundef %94) #2
+  store ptr %95, ptr %3, align 8
+  br label %96
+
+96:                                               ; preds = %88, %81, %54, %19
+  %97 = load ptr, ptr %3, align 8
+  ret ptr %97
 }
 
 ; Function Attrs: nounwind uwtable
@@ -772,6 +792,96 @@ define internal ptr @create_status(ptr noundef %0, i32 noundef %1, ptr noundef %
   %12 = load ptr, ptr %6, align 8
   %13 = call ptr %10(i32 noundef %11, ptr noundef %12) #2
   ret ptr %13
+}
+
+; Function Attrs: nounwind uwtable
+define internal i32 @minor_version(ptr noundef %0) #1 {
+  %2 = alloca i32, align 4
+  %3 = alloca ptr, align 8
+  %4 = alloca i32, align 4
+  %5 = alloca i32, align 4
+  store ptr %0, ptr %3, align 8
+  store i32 0, ptr %4, align 4
+  %6 = load ptr, ptr %3, align 8
+  %7 = getelementptr inbounds i8, ptr %6, i64 0
+  %8 = load i8, ptr %7, align 1
+  %9 = sext i8 %8 to i32
+  %10 = icmp ne i32 %9, 49
+  br i1 %10, label %17, label %11
+
+11:                                               ; preds = %1
+  %12 = load ptr, ptr %3, align 8
+  %13 = getelementptr inbounds i8, ptr %12, i64 1
+  %14 = load i8, ptr %13, align 1
+  %15 = sext i8 %14 to i32
+  %16 = icmp ne i32 %15, 46
+  br i1 %16, label %17, label %18
+
+17:                                               ; preds = %11, %1
+  store i32 0, ptr %2, align 4
+  br label %56
+
+18:                                               ; preds = %11
+  store i32 2, ptr %5, align 4
+  br label %19
+
+19:                                               ; preds = %51, %18
+  %20 = load ptr, ptr %3, align 8
+  %21 = load i32, ptr %5, align 4
+  %22 = sext i32 %21 to i64
+  %23 = getelementptr inbounds i8, ptr %20, i64 %22
+  %24 = load i8, ptr %23, align 1
+  %25 = sext i8 %24 to i32
+  %26 = icmp sge i32 %25, 48
+  br i1 %26, label %27, label %38
+
+27:                                               ; preds = %19
+  %28 = load ptr, ptr %3, align 8
+  %29 = load i32, ptr %5, align 4
+  %30 = sext i32 %29 to i64
+  %31 = getelementptr inbounds i8, ptr %28, i64 %30
+  %32 = load i8, ptr %31, align 1
+  %33 = sext i8 %32 to i32
+  %34 = icmp sle i32 %33, 57
+  br i1 %34, label %35, label %38
+
+35:                                               ; preds = %27
+  %36 = load i32, ptr %4, align 4
+  %37 = icmp slt i32 %36, 1000
+  br label %38
+
+38:                                               ; preds = %35, %27, %19
+  %39 = phi i1 [ false, %27 ], [ false, %19 ], [ %37, %35 ]
+  br i1 %39, label %40, label %54
+
+40:                                               ; preds = %38
+  %41 = load i32, ptr %4, align 4
+  %42 = mul nsw i32 10, %41
+  %43 = load ptr, ptr %3, align 8
+  %44 = load i32, ptr %5, align 4
+  %45 = sext i32 %44 to i64
+  %46 = getelementptr inbounds i8, ptr %43, i64 %45
+  %47 = load i8, ptr %46, align 1
+  %48 = sext i8 %47 to i32
+  %49 = sub nsw i32 %48, 48
+  %50 = add nsw i32 %42, %49
+  store i32 %50, ptr %4, align 4
+  br label %51
+
+51:                                               ; preds = %40
+  %52 = load i32, ptr %5, align 4
+  %53 = add nsw i32 %52, 1
+  store i32 %53, ptr %5, align 4
+  br label %19
+
+54:                                               ; preds = %38
+  %55 = load i32, ptr %4, align 4
+  store i32 %55, ptr %2, align 4
+  br label %56
+
+56:                                               ; preds = %54, %17
+  %57 = load i32, ptr %2, align 4
+  ret i32 %57
 }
 
 ; Function Attrs: nounwind uwtable
@@ -1000,6 +1110,33 @@ define internal void @say_operator(ptr noundef %0, ptr noundef %1) #1 {
 }
 
 ; Function Attrs: nounwind uwtable
+define internal void @begin(ptr noundef %0, ptr noundef %1) #1 {
+  %3 = alloca ptr, align 8
+  %4 = alloca ptr, align 8
+  store ptr %0, ptr %3, align 8
+  store ptr %1, ptr %4, align 8
+  %5 = load ptr, ptr %4, align 8
+  %6 = getelementptr inbounds nuw %struct.Kernel, ptr %5, i32 0, i32 1
+  %7 = load ptr, ptr %6, align 8
+  %8 = load ptr, ptr %3, align 8
+  %9 = getelementptr inbounds nuw %struct.Job, ptr %8, i32 0, i32 0
+  store ptr %7, ptr %9, align 8
+  %10 = load ptr, ptr %4, align 8
+  %11 = getelementptr inbounds nuw %struct.Kernel, ptr %10, i32 0, i32 0
+  %12 = load ptr, ptr %11, align 8
+  %13 = load ptr, ptr %3, align 8
+  %14 = getelementptr inbounds nuw %struct.Job, ptr %13, i32 0, i32 1
+  store ptr %12, ptr %14, align 8
+  %15 = load ptr, ptr %4, align 8
+  %16 = getelementptr inbounds nuw %struct.Kernel, ptr %15, i32 0, i32 2
+  %17 = load i32, ptr %16, align 8
+  %18 = load ptr, ptr %3, align 8
+  %19 = getelementptr inbounds nuw %struct.Job, ptr %18, i32 0, i32 2
+  store i32 %17, ptr %19, align 8
+  ret void
+}
+
+; Function Attrs: nounwind uwtable
 define internal ptr @prepare(ptr noundef %0, ptr noundef %1, i32 noundef %2) #1 {
   %4 = alloca ptr, align 8
   %5 = alloca ptr, align 8
@@ -1029,164 +1166,158 @@ define internal ptr @prepare(ptr noundef %0, ptr noundef %1, i32 noundef %2) #1 
   store i32 0, ptr %12, align 4
   br label %24
 
-24:                                               ; preds = %51, %3
+24:                                               ; preds = %45, %3
   %25 = load i32, ptr %12, align 4
   %26 = load ptr, ptr %9, align 8
   %27 = getelementptr inbounds nuw %struct.Descriptor, ptr %26, i32 0, i32 6
   %28 = load i32, ptr %27, align 8
   %29 = icmp slt i32 %25, %28
-  br i1 %29, label %30, label %54
+  br i1 %29, label %30, label %48
 
 30:                                               ; preds = %24
   br label %31
 
 31:                                               ; preds = %30
-  %32 = load ptr, ptr %8, align 8
-  %33 = load ptr, ptr %9, align 8
-  %34 = load ptr, ptr %6, align 8
+  %32 = load ptr, ptr %5, align 8
+  %33 = load ptr, ptr %6, align 8
+  %34 = load i32, ptr %12, align 4
   %35 = load i32, ptr %12, align 4
-  %36 = load ptr, ptr %5, align 8
-  %37 = getelementptr inbounds nuw %struct.Job, ptr %36, i32 0, i32 6
-  %38 = load i32, ptr %12, align 4
-  %39 = sext i32 %38 to i64
-  %40 = getelementptr inbounds [16 x ptr], ptr %37, i64 0, i64 %39
-  %41 = load i32, ptr %12, align 4
-  %42 = sext i32 %41 to i64
-  %43 = getelementptr inbounds [16 x %struct.Extents], ptr %10, i64 0, i64 %42
-  %44 = call ptr @read_input(ptr noundef %32, ptr noundef %33, ptr noundef %34, i32 noundef %35, ptr noundef %40, ptr noundef %43) #2
-  store ptr %44, ptr %13, align 8
-  %45 = load ptr, ptr %13, align 8
-  %46 = icmp ne ptr %45, null
-  br i1 %46, label %47, label %49
+  %36 = sext i32 %35 to i64
+  %37 = getelementptr inbounds [16 x %struct.Extents], ptr %10, i64 0, i64 %36
+  %38 = call ptr @read_input(ptr noundef %32, ptr noundef %33, i32 noundef %34, ptr noundef %37) #2
+  store ptr %38, ptr %13, align 8
+  %39 = load ptr, ptr %13, align 8
+  %40 = icmp ne ptr %39, null
+  br i1 %40, label %41, label %43
 
-47:                                               ; preds = %31
-  %48 = load ptr, ptr %13, align 8
-  store ptr %48, ptr %4, align 8
-  br label %121
+41:                                               ; preds = %31
+  %42 = load ptr, ptr %13, align 8
+  store ptr %42, ptr %4, align 8
+  br label %115
 
-49:                                               ; preds = %31
-  br label %50
+43:                                               ; preds = %31
+  br label %44
 
-50:                                               ; preds = %49
-  br label %51
+44:                                               ; preds = %43
+  br label %45
 
-51:                                               ; preds = %50
-  %52 = load i32, ptr %12, align 4
-  %53 = add nsw i32 %52, 1
-  store i32 %53, ptr %12, align 4
+45:                                               ; preds = %44
+  %46 = load i32, ptr %12, align 4
+  %47 = add nsw i32 %46, 1
+  store i32 %47, ptr %12, align 4
   br label %24
 
-54:                                               ; preds = %24
-  br label %55
+48:                                               ; preds = %24
+  br label %49
 
-55:                                               ; preds = %54
-  %56 = load ptr, ptr %8, align 8
-  %57 = load ptr, ptr %9, align 8
-  %58 = getelementptr inbounds [16 x %struct.Extents], ptr %10, i64 0, i64 0
-  %59 = call ptr @broadcast(ptr noundef %56, ptr noundef %57, ptr noundef %58, ptr noundef %11) #2
-  store ptr %59, ptr %14, align 8
-  %60 = load ptr, ptr %14, align 8
-  %61 = icmp ne ptr %60, null
-  br i1 %61, label %62, label %64
+49:                                               ; preds = %48
+  %50 = load ptr, ptr %8, align 8
+  %51 = load ptr, ptr %9, align 8
+  %52 = getelementptr inbounds [16 x %struct.Extents], ptr %10, i64 0, i64 0
+  %53 = call ptr @broadcast(ptr noundef %50, ptr noundef %51, ptr noundef %52, ptr noundef %11) #2
+  store ptr %53, ptr %14, align 8
+  %54 = load ptr, ptr %14, align 8
+  %55 = icmp ne ptr %54, null
+  br i1 %55, label %56, label %58
 
-62:                                               ; preds = %55
-  %63 = load ptr, ptr %14, align 8
-  store ptr %63, ptr %4, align 8
-  br label %121
+56:                                               ; preds = %49
+  %57 = load ptr, ptr %14, align 8
+  store ptr %57, ptr %4, align 8
+  br label %115
 
-64:                                               ; preds = %55
-  br label %65
+58:                                               ; preds = %49
+  br label %59
 
-65:                                               ; preds = %64
+59:                                               ; preds = %58
   store i32 0, ptr %15, align 4
-  br label %66
+  br label %60
 
-66:                                               ; preds = %94, %65
-  %67 = load i32, ptr %15, align 4
-  %68 = load ptr, ptr %9, align 8
-  %69 = getelementptr inbounds nuw %struct.Descriptor, ptr %68, i32 0, i32 7
-  %70 = load i32, ptr %69, align 4
-  %71 = icmp slt i32 %67, %70
-  br i1 %71, label %72, label %97
+60:                                               ; preds = %88, %59
+  %61 = load i32, ptr %15, align 4
+  %62 = load ptr, ptr %9, align 8
+  %63 = getelementptr inbounds nuw %struct.Descriptor, ptr %62, i32 0, i32 7
+  %64 = load i32, ptr %63, align 4
+  %65 = icmp slt i32 %61, %64
+  br i1 %65, label %66, label %91
 
-72:                                               ; preds = %66
-  br label %73
+66:                                               ; preds = %60
+  br label %67
 
-73:                                               ; preds = %72
-  %74 = load ptr, ptr %8, align 8
-  %75 = load ptr, ptr %9, align 8
-  %76 = load ptr, ptr %6, align 8
+67:                                               ; preds = %66
+  %68 = load ptr, ptr %8, align 8
+  %69 = load ptr, ptr %9, align 8
+  %70 = load ptr, ptr %6, align 8
+  %71 = load i32, ptr %15, align 4
+  %72 = load ptr, ptr %5, align 8
+  %73 = getelementptr inbounds nuw %struct.Job, ptr %72, i32 0, i32 7
+  %74 = load ptr, ptr %9, align 8
+  %75 = getelementptr inbounds nuw %struct.Descriptor, ptr %74, i32 0, i32 6
+  %76 = load i32, ptr %75, align 8
   %77 = load i32, ptr %15, align 4
-  %78 = load ptr, ptr %5, align 8
-  %79 = getelementptr inbounds nuw %struct.Job, ptr %78, i32 0, i32 6
-  %80 = load ptr, ptr %9, align 8
-  %81 = getelementptr inbounds nuw %struct.Descriptor, ptr %80, i32 0, i32 6
-  %82 = load i32, ptr %81, align 8
-  %83 = load i32, ptr %15, align 4
-  %84 = add nsw i32 %82, %83
-  %85 = sext i32 %84 to i64
-  %86 = getelementptr inbounds [16 x ptr], ptr %79, i64 0, i64 %85
-  %87 = call ptr @write_output(ptr noundef %74, ptr noundef %75, ptr noundef %76, i32 noundef %77, ptr noundef %11, ptr noundef %86) #2
-  store ptr %87, ptr %16, align 8
-  %88 = load ptr, ptr %16, align 8
-  %89 = icmp ne ptr %88, null
-  br i1 %89, label %90, label %92
+  %78 = add nsw i32 %76, %77
+  %79 = sext i32 %78 to i64
+  %80 = getelementptr inbounds [16 x ptr], ptr %73, i64 0, i64 %79
+  %81 = call ptr @write_output(ptr noundef %68, ptr noundef %69, ptr noundef %70, i32 noundef %71, ptr noundef %11, ptr noundef %80) #2
+  store ptr %81, ptr %16, align 8
+  %82 = load ptr, ptr %16, align 8
+  %83 = icmp ne ptr %82, null
+  br i1 %83, label %84, label %86
 
-90:                                               ; preds = %73
-  %91 = load ptr, ptr %16, align 8
-  store ptr %91, ptr %4, align 8
-  br label %121
+84:                                               ; preds = %67
+  %85 = load ptr, ptr %16, align 8
+  store ptr %85, ptr %4, align 8
+  br label %115
 
-92:                                               ; preds = %73
-  br label %93
+86:                                               ; preds = %67
+  br label %87
 
-93:                                               ; preds = %92
-  br label %94
+87:                                               ; preds = %86
+  br label %88
 
-94:                                               ; preds = %93
-  %95 = load i32, ptr %15, align 4
-  %96 = add nsw i32 %95, 1
-  store i32 %96, ptr %15, align 4
-  br label %66
+88:                                               ; preds = %87
+  %89 = load i32, ptr %15, align 4
+  %90 = add nsw i32 %89, 1
+  store i32 %90, ptr %15, align 4
+  br label %60
 
-97:                                               ; preds = %66
-  %98 = getelementptr inbounds nuw %struct.Extents, ptr %11, i32 0, i32 0
-  %99 = load i32, ptr %98, align 8
-  %100 = load ptr, ptr %9, align 8
-  %101 = getelementptr inbounds nuw %struct.Descriptor, ptr %100, i32 0, i32 8
-  %102 = load i32, ptr %101, align 8
-  %103 = sub nsw i32 %99, %102
-  store i32 %103, ptr %17, align 4
-  %104 = getelementptr inbounds nuw %struct.Extents, ptr %11, i32 0, i32 1
-  %105 = getelementptr inbounds [8 x i64], ptr %104, i64 0, i64 0
-  %106 = load i32, ptr %17, align 4
-  %107 = call i64 @product(ptr noundef %105, i32 noundef 0, i32 noundef %106) #2
-  %108 = icmp ne i64 %107, 0
-  br i1 %108, label %116, label %109
+91:                                               ; preds = %60
+  %92 = getelementptr inbounds nuw %struct.Extents, ptr %11, i32 0, i32 0
+  %93 = load i32, ptr %92, align 8
+  %94 = load ptr, ptr %9, align 8
+  %95 = getelementptr inbounds nuw %struct.Descriptor, ptr %94, i32 0, i32 8
+  %96 = load i32, ptr %95, align 8
+  %97 = sub nsw i32 %93, %96
+  store i32 %97, ptr %17, align 4
+  %98 = getelementptr inbounds nuw %struct.Extents, ptr %11, i32 0, i32 1
+  %99 = getelementptr inbounds [8 x i64], ptr %98, i64 0, i64 0
+  %100 = load i32, ptr %17, align 4
+  %101 = call i64 @product(ptr noundef %99, i32 noundef 0, i32 noundef %100) #2
+  %102 = icmp ne i64 %101, 0
+  br i1 %102, label %110, label %103
 
-109:                                              ; preds = %97
-  %110 = load ptr, ptr %5, align 8
-  %111 = getelementptr inbounds nuw %struct.Job, ptr %110, i32 0, i32 3
-  %112 = getelementptr inbounds nuw %struct.Layout, ptr %111, i32 0, i32 1
-  store i64 0, ptr %112, align 8
-  %113 = load ptr, ptr %5, align 8
-  %114 = getelementptr inbounds nuw %struct.Job, ptr %113, i32 0, i32 3
-  %115 = getelementptr inbounds nuw %struct.Layout, ptr %114, i32 0, i32 0
-  store i64 0, ptr %115, align 8
+103:                                              ; preds = %91
+  %104 = load ptr, ptr %5, align 8
+  %105 = getelementptr inbounds nuw %struct.Job, ptr %104, i32 0, i32 4
+  %106 = getelementptr inbounds nuw %struct.Layout, ptr %105, i32 0, i32 1
+  store i64 0, ptr %106, align 8
+  %107 = load ptr, ptr %5, align 8
+  %108 = getelementptr inbounds nuw %struct.Job, ptr %107, i32 0, i32 4
+  %109 = getelementptr inbounds nuw %struct.Layout, ptr %108, i32 0, i32 0
+  store i64 0, ptr %109, align 8
   store ptr null, ptr %4, align 8
-  br label %121
+  br label %115
 
-116:                                              ; preds = %97
-  %117 = load ptr, ptr %5, align 8
-  %118 = getelementptr inbounds [16 x %struct.Extents], ptr %10, i64 0, i64 0
-  %119 = load i32, ptr %7, align 4
-  %120 = call ptr @lay_out(ptr noundef %117, ptr noundef %118, ptr noundef %11, i32 noundef %119) #2
-  store ptr %120, ptr %4, align 8
-  br label %121
+110:                                              ; preds = %91
+  %111 = load ptr, ptr %5, align 8
+  %112 = getelementptr inbounds [16 x %struct.Extents], ptr %10, i64 0, i64 0
+  %113 = load i32, ptr %7, align 4
+  %114 = call ptr @lay_out(ptr noundef %111, ptr noundef %112, ptr noundef %11, i32 noundef %113) #2
+  store ptr %114, ptr %4, align 8
+  br label %115
 
-121:                                              ; preds = %116, %109, %90, %62, %47
-  %122 = load ptr, ptr %4, align 8
-  ret ptr %122
+115:                                              ; preds = %110, %103, %84, %56, %41
+  %116 = load ptr, ptr %4, align 8
+  ret ptr %116
 }
 
 ; Function Attrs: nounwind uwtable
@@ -1207,7 +1338,7 @@ define internal ptr @run(ptr noundef %0, ptr noundef %1, ptr noundef %2) #1 {
   %14 = load ptr, ptr %13, align 8
   store ptr %14, ptr %8, align 8
   %15 = load ptr, ptr %5, align 8
-  %16 = getelementptr inbounds nuw %struct.Job, ptr %15, i32 0, i32 3
+  %16 = getelementptr inbounds nuw %struct.Job, ptr %15, i32 0, i32 4
   store ptr %16, ptr %9, align 8
   store i32 1, ptr %10, align 4
   store i32 0, ptr %11, align 4
@@ -1230,7 +1361,7 @@ define internal ptr @run(ptr noundef %0, ptr noundef %1, ptr noundef %2) #1 {
   %29 = getelementptr inbounds nuw %struct.anon.0, ptr %28, i32 0, i32 1
   %30 = load i64, ptr %29, align 8
   %31 = load ptr, ptr %5, align 8
-  %32 = getelementptr inbounds nuw %struct.Job, ptr %31, i32 0, i32 4
+  %32 = getelementptr inbounds nuw %struct.Job, ptr %31, i32 0, i32 5
   %33 = load i32, ptr %11, align 4
   %34 = sext i32 %33 to i64
   %35 = getelementptr inbounds [16 x i64], ptr %32, i64 0, i64 %34
@@ -1262,7 +1393,7 @@ define internal ptr @run(ptr noundef %0, ptr noundef %1, ptr noundef %2) #1 {
 54:                                               ; preds = %53, %40
   %55 = phi i64 [ %52, %40 ], [ 0, %53 ]
   %56 = load ptr, ptr %5, align 8
-  %57 = getelementptr inbounds nuw %struct.Job, ptr %56, i32 0, i32 5
+  %57 = getelementptr inbounds nuw %struct.Job, ptr %56, i32 0, i32 6
   %58 = load i32, ptr %11, align 4
   %59 = sext i32 %58 to i64
   %60 = getelementptr inbounds [16 x i64], ptr %57, i64 0, i64 %59
@@ -1319,25 +1450,25 @@ define internal ptr @run(ptr noundef %0, ptr noundef %1, ptr noundef %2) #1 {
 
 99:                                               ; preds = %96
   %100 = load ptr, ptr %6, align 8
-  %101 = getelementptr inbounds nuw %struct.Kernel, ptr %100, i32 0, i32 2
+  %101 = getelementptr inbounds nuw %struct.Kernel, ptr %100, i32 0, i32 3
   %102 = load ptr, ptr %101, align 8
   br label %107
 
 103:                                              ; preds = %96
   %104 = load ptr, ptr %6, align 8
-  %105 = getelementptr inbounds nuw %struct.Kernel, ptr %104, i32 0, i32 3
+  %105 = getelementptr inbounds nuw %struct.Kernel, ptr %104, i32 0, i32 4
   %106 = load ptr, ptr %105, align 8
   br label %107
 
 107:                                              ; preds = %103, %99
   %108 = phi ptr [ %102, %99 ], [ %106, %103 ]
   %109 = load ptr, ptr %5, align 8
-  %110 = getelementptr inbounds nuw %struct.Job, ptr %109, i32 0, i32 2
+  %110 = getelementptr inbounds nuw %struct.Job, ptr %109, i32 0, i32 3
   store ptr %108, ptr %110, align 8
   %111 = load ptr, ptr %5, align 8
   call void @cut(ptr noundef %111) #2
   %112 = load ptr, ptr %5, align 8
-  %113 = getelementptr inbounds nuw %struct.Job, ptr %112, i32 0, i32 8
+  %113 = getelementptr inbounds nuw %struct.Job, ptr %112, i32 0, i32 9
   %114 = load i64, ptr %113, align 8
   %115 = icmp sgt i64 %114, 1
   br i1 %115, label %116, label %129
@@ -1351,7 +1482,7 @@ define internal ptr @run(ptr noundef %0, ptr noundef %1, ptr noundef %2) #1 {
   %122 = load ptr, ptr %121, align 8
   %123 = load ptr, ptr %7, align 8
   %124 = load ptr, ptr %5, align 8
-  %125 = getelementptr inbounds nuw %struct.Job, ptr %124, i32 0, i32 8
+  %125 = getelementptr inbounds nuw %struct.Job, ptr %124, i32 0, i32 9
   %126 = load i64, ptr %125, align 8
   %127 = load ptr, ptr %5, align 8
   %128 = call ptr %122(ptr noundef %123, ptr noundef @run_piece, i64 noundef %126, i64 noundef 0, ptr noundef %127) #2
@@ -1376,175 +1507,143 @@ define internal ptr @run(ptr noundef %0, ptr noundef %1, ptr noundef %2) #1 {
 }
 
 ; Function Attrs: nounwind uwtable
-define internal ptr @read_input(ptr noundef %0, ptr noundef %1, ptr noundef %2, i32 noundef %3, ptr noundef %4, ptr noundef %5) #1 {
+define internal ptr @read_input(ptr noundef %0, ptr noundef %1, i32 noundef %2, ptr noundef %3) #1 {
+  %5 = alloca ptr, align 8
+  %6 = alloca ptr, align 8
   %7 = alloca ptr, align 8
-  %8 = alloca ptr, align 8
+  %8 = alloca i32, align 4
   %9 = alloca ptr, align 8
   %10 = alloca ptr, align 8
-  %11 = alloca i32, align 4
-  %12 = alloca ptr, align 8
+  %11 = alloca ptr, align 8
+  %12 = alloca i64, align 8
   %13 = alloca ptr, align 8
   %14 = alloca ptr, align 8
   %15 = alloca ptr, align 8
-  %16 = alloca i64, align 8
-  %17 = alloca ptr, align 8
-  %18 = alloca ptr, align 8
-  %19 = alloca ptr, align 8
-  %20 = alloca ptr, align 8
-  store ptr %0, ptr %8, align 8
-  store ptr %1, ptr %9, align 8
-  store ptr %2, ptr %10, align 8
-  store i32 %3, ptr %11, align 4
-  store ptr %4, ptr %12, align 8
-  store ptr %5, ptr %13, align 8
-  store ptr null, ptr %14, align 8
-  store ptr null, ptr %15, align 8
-  store i64 0, ptr %16, align 8
-  br label %21
+  store ptr %0, ptr %6, align 8
+  store ptr %1, ptr %7, align 8
+  store i32 %2, ptr %8, align 4
+  store ptr %3, ptr %9, align 8
+  %16 = load ptr, ptr %6, align 8
+  %17 = getelementptr inbounds nuw %struct.Job, ptr %16, i32 0, i32 0
+  %18 = load ptr, ptr %17, align 8
+  store ptr %18, ptr %10, align 8
+  store ptr null, ptr %11, align 8
+  store i64 0, ptr %12, align 8
+  br label %19
 
-21:                                               ; preds = %6
-  %22 = load ptr, ptr %8, align 8
-  %23 = getelementptr inbounds nuw %struct.Api, ptr %22, i32 0, i32 0
-  %24 = getelementptr inbounds [512 x ptr], ptr %23, i64 0, i64 90
-  %25 = load ptr, ptr %24, align 8
-  %26 = load ptr, ptr %10, align 8
-  %27 = load i32, ptr %11, align 4
-  %28 = sext i32 %27 to i64
-  %29 = call ptr %25(ptr noundef %26, i64 noundef %28, ptr noundef %14) #2
-  store ptr %29, ptr %17, align 8
-  %30 = load ptr, ptr %17, align 8
-  %31 = icmp ne ptr %30, null
-  br i1 %31, label %32, label %34
+19:                                               ; preds = %4
+  %20 = load ptr, ptr %10, align 8
+  %21 = getelementptr inbounds nuw %struct.Api, ptr %20, i32 0, i32 0
+  %22 = getelementptr inbounds [512 x ptr], ptr %21, i64 0, i64 90
+  %23 = load ptr, ptr %22, align 8
+  %24 = load ptr, ptr %7, align 8
+  %25 = load i32, ptr %8, align 4
+  %26 = sext i32 %25 to i64
+  %27 = call ptr %23(ptr noundef %24, i64 noundef %26, ptr noundef %11) #2
+  store ptr %27, ptr %13, align 8
+  %28 = load ptr, ptr %13, align 8
+  %29 = icmp ne ptr %28, null
+  br i1 %29, label %30, label %32
 
-32:                                               ; preds = %21
-  %33 = load ptr, ptr %17, align 8
-  store ptr %33, ptr %7, align 8
-  br label %110
+30:                                               ; preds = %19
+  %31 = load ptr, ptr %13, align 8
+  store ptr %31, ptr %5, align 8
+  br label %87
 
-34:                                               ; preds = %21
-  br label %35
+32:                                               ; preds = %19
+  br label %33
 
-35:                                               ; preds = %34
-  %36 = load ptr, ptr %14, align 8
-  %37 = icmp ne ptr %36, null
-  br i1 %37, label %42, label %38
+33:                                               ; preds = %32
+  %34 = load ptr, ptr %11, align 8
+  %35 = icmp ne ptr %34, null
+  br i1 %35, label %42, label %36
 
-38:                                               ; preds = %35
-  %39 = load ptr, ptr %8, align 8
-  %40 = load ptr, ptr %9, align 8
-  %41 = call ptr @complain(ptr noundef %39, ptr noundef %40, i32 noundef 2, ptr noundef @.str.5) #2
-  store ptr %41, ptr %7, align 8
-  br label %110
+36:                                               ; preds = %33
+  %37 = load ptr, ptr %10, align 8
+  %38 = load ptr, ptr %6, align 8
+  %39 = getelementptr inbounds nuw %struct.Job, ptr %38, i32 0, i32 1
+  %40 = load ptr, ptr %39, align 8
+  %41 = call ptr @complain(ptr noundef %37, ptr noundef %40, i32 noundef 2, ptr noundef @.str.5) #2
+  store ptr %41, ptr %5, align 8
+  br label %87
 
-42:                                               ; preds = %35
+42:                                               ; preds = %33
   br label %43
 
 43:                                               ; preds = %42
-  %44 = load ptr, ptr %8, align 8
+  %44 = load ptr, ptr %10, align 8
   %45 = getelementptr inbounds nuw %struct.Api, ptr %44, i32 0, i32 0
   %46 = getelementptr inbounds [512 x ptr], ptr %45, i64 0, i64 51
   %47 = load ptr, ptr %46, align 8
-  %48 = load ptr, ptr %14, align 8
-  %49 = load ptr, ptr %12, align 8
-  %50 = call ptr %47(ptr noundef %48, ptr noundef %49) #2
-  store ptr %50, ptr %18, align 8
-  %51 = load ptr, ptr %18, align 8
-  %52 = icmp ne ptr %51, null
-  br i1 %52, label %53, label %55
+  %48 = load ptr, ptr %11, align 8
+  %49 = load ptr, ptr %6, align 8
+  %50 = getelementptr inbounds nuw %struct.Job, ptr %49, i32 0, i32 7
+  %51 = load i32, ptr %8, align 4
+  %52 = sext i32 %51 to i64
+  %53 = getelementptr inbounds [16 x ptr], ptr %50, i64 0, i64 %52
+  %54 = call ptr %47(ptr noundef %48, ptr noundef %53) #2
+  store ptr %54, ptr %14, align 8
+  %55 = load ptr, ptr %14, align 8
+  %56 = icmp ne ptr %55, null
+  br i1 %56, label %57, label %59
 
-53:                                               ; preds = %43
-  %54 = load ptr, ptr %18, align 8
-  store ptr %54, ptr %7, align 8
-  br label %110
+57:                                               ; preds = %43
+  %58 = load ptr, ptr %14, align 8
+  store ptr %58, ptr %5, align 8
+  br label %87
 
-55:                                               ; preds = %43
-  br label %56
+59:                                               ; preds = %43
+  br label %60
 
-56:                                               ; preds = %55
-  br label %57
+60:                                               ; preds = %59
+  br label %61
 
-57:                                               ; preds = %56
-  %58 = load ptr, ptr %8, align 8
-  %59 = getelementptr inbounds nuw %struct.Api, ptr %58, i32 0, i32 0
-  %60 = getelementptr inbounds [512 x ptr], ptr %59, i64 0, i64 65
-  %61 = load ptr, ptr %60, align 8
-  %62 = load ptr, ptr %14, align 8
-  %63 = call ptr %61(ptr noundef %62, ptr noundef %15) #2
-  store ptr %63, ptr %19, align 8
-  %64 = load ptr, ptr %19, align 8
-  %65 = icmp ne ptr %64, null
-  br i1 %65, label %66, label %68
+61:                                               ; preds = %60
+  %62 = load ptr, ptr %6, align 8
+  %63 = load ptr, ptr %11, align 8
+  %64 = load ptr, ptr %9, align 8
+  %65 = getelementptr inbounds nuw %struct.Extents, ptr %64, i32 0, i32 1
+  %66 = getelementptr inbounds [8 x i64], ptr %65, i64 0, i64 0
+  %67 = call ptr @read_shape(ptr noundef %62, ptr noundef %63, ptr noundef %12, ptr noundef %66) #2
+  store ptr %67, ptr %15, align 8
+  %68 = load ptr, ptr %15, align 8
+  %69 = icmp ne ptr %68, null
+  br i1 %69, label %70, label %72
 
-66:                                               ; preds = %57
-  %67 = load ptr, ptr %19, align 8
-  store ptr %67, ptr %7, align 8
-  br label %110
+70:                                               ; preds = %61
+  %71 = load ptr, ptr %15, align 8
+  store ptr %71, ptr %5, align 8
+  br label %87
 
-68:                                               ; preds = %57
-  br label %69
+72:                                               ; preds = %61
+  br label %73
 
-69:                                               ; preds = %68
-  %70 = load ptr, ptr %8, align 8
-  %71 = getelementptr inbounds nuw %struct.Api, ptr %70, i32 0, i32 0
-  %72 = getelementptr inbounds [512 x ptr], ptr %71, i64 0, i64 61
-  %73 = load ptr, ptr %72, align 8
-  %74 = load ptr, ptr %15, align 8
-  %75 = call ptr %73(ptr noundef %74, ptr noundef %16) #2
-  store ptr %75, ptr %20, align 8
-  %76 = load ptr, ptr %20, align 8
-  %77 = icmp ne ptr %76, null
-  br i1 %77, label %85, label %78
+73:                                               ; preds = %72
+  %74 = load i64, ptr %12, align 8
+  %75 = icmp ugt i64 %74, 8
+  br i1 %75, label %76, label %82
 
-78:                                               ; preds = %69
-  %79 = load i64, ptr %16, align 8
-  %80 = icmp ugt i64 %79, 8
-  br i1 %80, label %81, label %85
+76:                                               ; preds = %73
+  %77 = load ptr, ptr %10, align 8
+  %78 = load ptr, ptr %6, align 8
+  %79 = getelementptr inbounds nuw %struct.Job, ptr %78, i32 0, i32 1
+  %80 = load ptr, ptr %79, align 8
+  %81 = call ptr @complain(ptr noundef %77, ptr noundef %80, i32 noundef 9, ptr noundef @.str.6) #2
+  store ptr %81, ptr %5, align 8
+  br label %87
 
-81:                                               ; preds = %78
-  %82 = load ptr, ptr %8, align 8
-  %83 = load ptr, ptr %9, align 8
-  %84 = call ptr @complain(ptr noundef %82, ptr noundef %83, i32 noundef 9, ptr noundef @.str.6) #2
-  store ptr %84, ptr %20, align 8
-  br label %85
+82:                                               ; preds = %73
+  %83 = load i64, ptr %12, align 8
+  %84 = trunc i64 %83 to i32
+  %85 = load ptr, ptr %9, align 8
+  %86 = getelementptr inbounds nuw %struct.Extents, ptr %85, i32 0, i32 0
+  store i32 %84, ptr %86, align 8
+  store ptr null, ptr %5, align 8
+  br label %87
 
-85:                                               ; preds = %81, %78, %69
-  %86 = load ptr, ptr %20, align 8
-  %87 = icmp ne ptr %86, null
-  br i1 %87, label %99, label %88
-
-88:                                               ; preds = %85
-  %89 = load ptr, ptr %8, align 8
-  %90 = getelementptr inbounds nuw %struct.Api, ptr %89, i32 0, i32 0
-  %91 = getelementptr inbounds [512 x ptr], ptr %90, i64 0, i64 62
-  %92 = load ptr, ptr %91, align 8
-  %93 = load ptr, ptr %15, align 8
-  %94 = load ptr, ptr %13, align 8
-  %95 = getelementptr inbounds nuw %struct.Extents, ptr %94, i32 0, i32 1
-  %96 = getelementptr inbounds [8 x i64], ptr %95, i64 0, i64 0
-  %97 = load i64, ptr %16, align 8
-  %98 = call ptr %92(ptr noundef %93, ptr noundef %96, i64 noundef %97) #2
-  store ptr %98, ptr %20, align 8
-  br label %99
-
-99:                                               ; preds = %88, %85
-  %100 = load ptr, ptr %8, align 8
-  %101 = getelementptr inbounds nuw %struct.Api, ptr %100, i32 0, i32 0
-  %102 = getelementptr inbounds [512 x ptr], ptr %101, i64 0, i64 99
-  %103 = load ptr, ptr %102, align 8
-  %104 = load ptr, ptr %15, align 8
-  call void %103(ptr noundef %104) #2
-  %105 = load i64, ptr %16, align 8
-  %106 = trunc i64 %105 to i32
-  %107 = load ptr, ptr %13, align 8
-  %108 = getelementptr inbounds nuw %struct.Extents, ptr %107, i32 0, i32 0
-  store i32 %106, ptr %108, align 8
-  %109 = load ptr, ptr %20, align 8
-  store ptr %109, ptr %7, align 8
-  br label %110
-
-110:                                              ; preds = %99, %66, %53, %38, %32
-  %111 = load ptr, ptr %7, align 8
-  ret ptr %111
+87:                                               ; preds = %82, %76, %70, %57, %36, %30
+  %88 = load ptr, ptr %5, align 8
+  ret ptr %88
 }
 
 ; Function Attrs: nounwind uwtable
@@ -2079,7 +2178,7 @@ define internal ptr @lay_out(ptr noundef %0, ptr noundef %1, ptr noundef %2, i32
   %24 = load ptr, ptr %23, align 8
   store ptr %24, ptr %10, align 8
   %25 = load ptr, ptr %6, align 8
-  %26 = getelementptr inbounds nuw %struct.Job, ptr %25, i32 0, i32 3
+  %26 = getelementptr inbounds nuw %struct.Job, ptr %25, i32 0, i32 4
   store ptr %26, ptr %11, align 8
   %27 = load ptr, ptr %10, align 8
   %28 = getelementptr inbounds nuw %struct.Descriptor, ptr %27, i32 0, i32 6
@@ -2413,6 +2512,199 @@ define internal ptr @lay_out(ptr noundef %0, ptr noundef %1, ptr noundef %2, i32
 }
 
 ; Function Attrs: nounwind uwtable
+define internal ptr @read_shape(ptr noundef %0, ptr noundef %1, ptr noundef %2, ptr noundef %3) #1 {
+  %5 = alloca ptr, align 8
+  %6 = alloca ptr, align 8
+  %7 = alloca ptr, align 8
+  %8 = alloca ptr, align 8
+  %9 = alloca ptr, align 8
+  %10 = alloca ptr, align 8
+  %11 = alloca i32, align 4
+  %12 = alloca ptr, align 8
+  %13 = alloca i64, align 8
+  store ptr %0, ptr %6, align 8
+  store ptr %1, ptr %7, align 8
+  store ptr %2, ptr %8, align 8
+  store ptr %3, ptr %9, align 8
+  %14 = load ptr, ptr %6, align 8
+  %15 = getelementptr inbounds nuw %struct.Job, ptr %14, i32 0, i32 2
+  %16 = load i32, ptr %15, align 8
+  %17 = icmp ne i32 %16, 0
+  br i1 %17, label %24, label %18
+
+18:                                               ; preds = %4
+  %19 = load ptr, ptr %6, align 8
+  %20 = load ptr, ptr %7, align 8
+  %21 = load ptr, ptr %8, align 8
+  %22 = load ptr, ptr %9, align 8
+  %23 = call ptr @copy_shape(ptr noundef %19, ptr noundef %20, ptr noundef %21, ptr noundef %22) #2
+  store ptr %23, ptr %5, align 8
+  br label %63
+
+24:                                               ; preds = %4
+  store ptr null, ptr %10, align 8
+  br label %25
+
+25:                                               ; preds = %24
+  %26 = load ptr, ptr %6, align 8
+  %27 = getelementptr inbounds nuw %struct.Job, ptr %26, i32 0, i32 0
+  %28 = load ptr, ptr %27, align 8
+  %29 = getelementptr inbounds nuw %struct.Api, ptr %28, i32 0, i32 0
+  %30 = getelementptr inbounds [512 x ptr], ptr %29, i64 0, i64 414
+  %31 = load ptr, ptr %30, align 8
+  %32 = load ptr, ptr %7, align 8
+  %33 = load ptr, ptr %8, align 8
+  %34 = call ptr %31(ptr noundef %32, ptr noundef %11, ptr noundef %10, ptr noundef %33) #2
+  store ptr %34, ptr %12, align 8
+  %35 = load ptr, ptr %12, align 8
+  %36 = icmp ne ptr %35, null
+  br i1 %36, label %37, label %39
+
+37:                                               ; preds = %25
+  %38 = load ptr, ptr %12, align 8
+  store ptr %38, ptr %5, align 8
+  br label %63
+
+39:                                               ; preds = %25
+  br label %40
+
+40:                                               ; preds = %39
+  store i64 0, ptr %13, align 8
+  br label %41
+
+41:                                               ; preds = %59, %40
+  %42 = load i64, ptr %13, align 8
+  %43 = load ptr, ptr %8, align 8
+  %44 = load i64, ptr %43, align 8
+  %45 = icmp ult i64 %42, %44
+  br i1 %45, label %46, label %49
+
+46:                                               ; preds = %41
+  %47 = load i64, ptr %13, align 8
+  %48 = icmp ult i64 %47, 8
+  br label %49
+
+49:                                               ; preds = %46, %41
+  %50 = phi i1 [ false, %41 ], [ %48, %46 ]
+  br i1 %50, label %51, label %62
+
+51:                                               ; preds = %49
+  %52 = load ptr, ptr %10, align 8
+  %53 = load i64, ptr %13, align 8
+  %54 = getelementptr inbounds nuw i64, ptr %52, i64 %53
+  %55 = load i64, ptr %54, align 8
+  %56 = load ptr, ptr %9, align 8
+  %57 = load i64, ptr %13, align 8
+  %58 = getelementptr inbounds nuw i64, ptr %56, i64 %57
+  store i64 %55, ptr %58, align 8
+  br label %59
+
+59:                                               ; preds = %51
+  %60 = load i64, ptr %13, align 8
+  %61 = add i64 %60, 1
+  store i64 %61, ptr %13, align 8
+  br label %41
+
+62:                                               ; preds = %49
+  store ptr null, ptr %5, align 8
+  br label %63
+
+63:                                               ; preds = %62, %37, %18
+  %64 = load ptr, ptr %5, align 8
+  ret ptr %64
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @copy_shape(ptr noundef %0, ptr noundef %1, ptr noundef %2, ptr noundef %3) #1 {
+  %5 = alloca ptr, align 8
+  %6 = alloca ptr, align 8
+  %7 = alloca ptr, align 8
+  %8 = alloca ptr, align 8
+  %9 = alloca ptr, align 8
+  %10 = alloca ptr, align 8
+  %11 = alloca ptr, align 8
+  %12 = alloca ptr, align 8
+  %13 = alloca ptr, align 8
+  store ptr %0, ptr %6, align 8
+  store ptr %1, ptr %7, align 8
+  store ptr %2, ptr %8, align 8
+  store ptr %3, ptr %9, align 8
+  %14 = load ptr, ptr %6, align 8
+  %15 = getelementptr inbounds nuw %struct.Job, ptr %14, i32 0, i32 0
+  %16 = load ptr, ptr %15, align 8
+  store ptr %16, ptr %10, align 8
+  store ptr null, ptr %11, align 8
+  br label %17
+
+17:                                               ; preds = %4
+  %18 = load ptr, ptr %10, align 8
+  %19 = getelementptr inbounds nuw %struct.Api, ptr %18, i32 0, i32 0
+  %20 = getelementptr inbounds [512 x ptr], ptr %19, i64 0, i64 65
+  %21 = load ptr, ptr %20, align 8
+  %22 = load ptr, ptr %7, align 8
+  %23 = call ptr %21(ptr noundef %22, ptr noundef %11) #2
+  store ptr %23, ptr %12, align 8
+  %24 = load ptr, ptr %12, align 8
+  %25 = icmp ne ptr %24, null
+  br i1 %25, label %26, label %28
+
+26:                                               ; preds = %17
+  %27 = load ptr, ptr %12, align 8
+  store ptr %27, ptr %5, align 8
+  br label %60
+
+28:                                               ; preds = %17
+  br label %29
+
+29:                                               ; preds = %28
+  %30 = load ptr, ptr %10, align 8
+  %31 = getelementptr inbounds nuw %struct.Api, ptr %30, i32 0, i32 0
+  %32 = getelementptr inbounds [512 x ptr], ptr %31, i64 0, i64 61
+  %33 = load ptr, ptr %32, align 8
+  %34 = load ptr, ptr %11, align 8
+  %35 = load ptr, ptr %8, align 8
+  %36 = call ptr %33(ptr noundef %34, ptr noundef %35) #2
+  store ptr %36, ptr %13, align 8
+  %37 = load ptr, ptr %13, align 8
+  %38 = icmp ne ptr %37, null
+  br i1 %38, label %53, label %39
+
+39:                                               ; preds = %29
+  %40 = load ptr, ptr %8, align 8
+  %41 = load i64, ptr %40, align 8
+  %42 = icmp ule i64 %41, 8
+  br i1 %42, label %43, label %53
+
+43:                                               ; preds = %39
+  %44 = load ptr, ptr %10, align 8
+  %45 = getelementptr inbounds nuw %struct.Api, ptr %44, i32 0, i32 0
+  %46 = getelementptr inbounds [512 x ptr], ptr %45, i64 0, i64 62
+  %47 = load ptr, ptr %46, align 8
+  %48 = load ptr, ptr %11, align 8
+  %49 = load ptr, ptr %9, align 8
+  %50 = load ptr, ptr %8, align 8
+  %51 = load i64, ptr %50, align 8
+  %52 = call ptr %47(ptr noundef %48, ptr noundef %49, i64 noundef %51) #2
+  store ptr %52, ptr %13, align 8
+  br label %53
+
+53:                                               ; preds = %43, %39, %29
+  %54 = load ptr, ptr %10, align 8
+  %55 = getelementptr inbounds nuw %struct.Api, ptr %54, i32 0, i32 0
+  %56 = getelementptr inbounds [512 x ptr], ptr %55, i64 0, i64 99
+  %57 = load ptr, ptr %56, align 8
+  %58 = load ptr, ptr %11, align 8
+  call void %57(ptr noundef %58) #2
+  %59 = load ptr, ptr %13, align 8
+  store ptr %59, ptr %5, align 8
+  br label %60
+
+60:                                               ; preds = %53, %26
+  %61 = load ptr, ptr %5, align 8
+  ret ptr %61
+}
+
+; Function Attrs: nounwind uwtable
 define internal void @say_number(ptr noundef %0, i64 noundef %1) #1 {
   %3 = alloca ptr, align 8
   %4 = alloca i64, align 8
@@ -2614,7 +2906,7 @@ define internal ptr @expand(ptr noundef %0, i32 noundef %1, ptr noundef %2, ptr 
   %63 = sext i32 %62 to i64
   %64 = mul nsw i64 %61, %63
   %65 = load ptr, ptr %7, align 8
-  %66 = getelementptr inbounds nuw %struct.Job, ptr %65, i32 0, i32 7
+  %66 = getelementptr inbounds nuw %struct.Job, ptr %65, i32 0, i32 8
   %67 = load i32, ptr %8, align 4
   %68 = sext i32 %67 to i64
   %69 = getelementptr inbounds [16 x ptr], ptr %66, i64 0, i64 %68
@@ -2634,7 +2926,7 @@ define internal ptr @expand(ptr noundef %0, i32 noundef %1, ptr noundef %2, ptr 
 
 76:                                               ; preds = %75
   %77 = load ptr, ptr %7, align 8
-  %78 = getelementptr inbounds nuw %struct.Job, ptr %77, i32 0, i32 7
+  %78 = getelementptr inbounds nuw %struct.Job, ptr %77, i32 0, i32 8
   %79 = load i32, ptr %8, align 4
   %80 = sext i32 %79 to i64
   %81 = getelementptr inbounds [16 x ptr], ptr %78, i64 0, i64 %80
@@ -2733,7 +3025,7 @@ define internal ptr @expand(ptr noundef %0, i32 noundef %1, ptr noundef %2, ptr 
 143:                                              ; preds = %98
   %144 = load ptr, ptr %17, align 8
   %145 = load ptr, ptr %7, align 8
-  %146 = getelementptr inbounds nuw %struct.Job, ptr %145, i32 0, i32 6
+  %146 = getelementptr inbounds nuw %struct.Job, ptr %145, i32 0, i32 7
   %147 = load i32, ptr %8, align 4
   %148 = sext i32 %147 to i64
   %149 = getelementptr inbounds [16 x ptr], ptr %146, i64 0, i64 %148
@@ -2807,13 +3099,13 @@ define internal ptr @expand(ptr noundef %0, i32 noundef %1, ptr noundef %2, ptr 
 
 195:                                              ; preds = %174
   %196 = load ptr, ptr %7, align 8
-  %197 = getelementptr inbounds nuw %struct.Job, ptr %196, i32 0, i32 7
+  %197 = getelementptr inbounds nuw %struct.Job, ptr %196, i32 0, i32 8
   %198 = load i32, ptr %8, align 4
   %199 = sext i32 %198 to i64
   %200 = getelementptr inbounds [16 x ptr], ptr %197, i64 0, i64 %199
   %201 = load ptr, ptr %200, align 8
   %202 = load ptr, ptr %7, align 8
-  %203 = getelementptr inbounds nuw %struct.Job, ptr %202, i32 0, i32 6
+  %203 = getelementptr inbounds nuw %struct.Job, ptr %202, i32 0, i32 7
   %204 = load i32, ptr %8, align 4
   %205 = sext i32 %204 to i64
   %206 = getelementptr inbounds [16 x ptr], ptr %203, i64 0, i64 %205
@@ -3108,158 +3400,151 @@ define internal void @cut(ptr noundef %0) #1 {
   %4 = alloca i64, align 8
   %5 = alloca i64, align 8
   %6 = alloca i64, align 8
-  %7 = alloca i64, align 8
-  %8 = alloca i64, align 8
   store ptr %0, ptr %2, align 8
-  %9 = load ptr, ptr %2, align 8
-  %10 = getelementptr inbounds nuw %struct.Job, ptr %9, i32 0, i32 3
-  store ptr %10, ptr %3, align 8
-  %11 = load ptr, ptr %3, align 8
-  %12 = getelementptr inbounds nuw %struct.Layout, ptr %11, i32 0, i32 0
-  %13 = load i64, ptr %12, align 8
-  %14 = load ptr, ptr %3, align 8
-  %15 = getelementptr inbounds nuw %struct.Layout, ptr %14, i32 0, i32 1
-  %16 = load i64, ptr %15, align 8
-  %17 = mul nsw i64 %13, %16
-  store i64 %17, ptr %4, align 8
-  %18 = load ptr, ptr %2, align 8
-  %19 = getelementptr inbounds nuw %struct.Job, ptr %18, i32 0, i32 1
-  %20 = load ptr, ptr %19, align 8
-  %21 = getelementptr inbounds nuw %struct.Descriptor, ptr %20, i32 0, i32 9
-  %22 = load i32, ptr %21, align 4
-  %23 = sdiv i32 131072, %22
-  %24 = add nsw i32 %23, 1
-  %25 = sext i32 %24 to i64
-  store i64 %25, ptr %5, align 8
-  %26 = load i64, ptr %4, align 8
-  %27 = load i64, ptr %5, align 8
-  %28 = sdiv i64 %26, %27
-  store i64 %28, ptr %6, align 8
-  %29 = load i64, ptr %6, align 8
-  %30 = icmp sgt i64 %29, 64
-  br i1 %30, label %31, label %32
+  %7 = load ptr, ptr %2, align 8
+  %8 = getelementptr inbounds nuw %struct.Job, ptr %7, i32 0, i32 4
+  store ptr %8, ptr %3, align 8
+  %9 = load ptr, ptr %3, align 8
+  %10 = getelementptr inbounds nuw %struct.Layout, ptr %9, i32 0, i32 0
+  %11 = load i64, ptr %10, align 8
+  %12 = load ptr, ptr %3, align 8
+  %13 = getelementptr inbounds nuw %struct.Layout, ptr %12, i32 0, i32 1
+  %14 = load i64, ptr %13, align 8
+  %15 = mul nsw i64 %11, %14
+  %16 = load ptr, ptr %2, align 8
+  %17 = getelementptr inbounds nuw %struct.Job, ptr %16, i32 0, i32 1
+  %18 = load ptr, ptr %17, align 8
+  %19 = getelementptr inbounds nuw %struct.Descriptor, ptr %18, i32 0, i32 9
+  %20 = load i32, ptr %19, align 4
+  %21 = sext i32 %20 to i64
+  %22 = mul nsw i64 %15, %21
+  %23 = sdiv i64 %22, 524288
+  store i64 %23, ptr %4, align 8
+  %24 = load i64, ptr %4, align 8
+  %25 = icmp sgt i64 %24, 64
+  br i1 %25, label %26, label %27
 
-31:                                               ; preds = %1
-  store i64 64, ptr %6, align 8
-  br label %32
+26:                                               ; preds = %1
+  store i64 64, ptr %4, align 8
+  br label %27
 
-32:                                               ; preds = %31, %1
-  %33 = load ptr, ptr %2, align 8
-  %34 = getelementptr inbounds nuw %struct.Job, ptr %33, i32 0, i32 10
-  store i64 0, ptr %34, align 8
+27:                                               ; preds = %26, %1
+  %28 = load ptr, ptr %2, align 8
+  %29 = getelementptr inbounds nuw %struct.Job, ptr %28, i32 0, i32 11
+  store i64 0, ptr %29, align 8
+  %30 = load ptr, ptr %2, align 8
+  %31 = getelementptr inbounds nuw %struct.Job, ptr %30, i32 0, i32 9
+  store i64 1, ptr %31, align 8
+  %32 = load ptr, ptr %3, align 8
+  %33 = getelementptr inbounds nuw %struct.Layout, ptr %32, i32 0, i32 0
+  %34 = load i64, ptr %33, align 8
   %35 = load ptr, ptr %2, align 8
-  %36 = getelementptr inbounds nuw %struct.Job, ptr %35, i32 0, i32 8
-  store i64 1, ptr %36, align 8
-  %37 = load ptr, ptr %3, align 8
-  %38 = getelementptr inbounds nuw %struct.Layout, ptr %37, i32 0, i32 0
-  %39 = load i64, ptr %38, align 8
-  %40 = load ptr, ptr %2, align 8
-  %41 = getelementptr inbounds nuw %struct.Job, ptr %40, i32 0, i32 9
-  store i64 %39, ptr %41, align 8
-  %42 = load i64, ptr %6, align 8
-  %43 = icmp sle i64 %42, 1
-  br i1 %43, label %44, label %45
+  %36 = getelementptr inbounds nuw %struct.Job, ptr %35, i32 0, i32 10
+  store i64 %34, ptr %36, align 8
+  %37 = load i64, ptr %4, align 8
+  %38 = icmp sle i64 %37, 1
+  br i1 %38, label %39, label %40
 
-44:                                               ; preds = %32
-  br label %127
+39:                                               ; preds = %27
+  br label %122
 
-45:                                               ; preds = %32
-  %46 = load ptr, ptr %3, align 8
-  %47 = getelementptr inbounds nuw %struct.Layout, ptr %46, i32 0, i32 0
-  %48 = load i64, ptr %47, align 8
-  %49 = load i64, ptr %6, align 8
-  %50 = icmp sge i64 %48, %49
-  br i1 %50, label %58, label %51
+40:                                               ; preds = %27
+  %41 = load ptr, ptr %3, align 8
+  %42 = getelementptr inbounds nuw %struct.Layout, ptr %41, i32 0, i32 0
+  %43 = load i64, ptr %42, align 8
+  %44 = load i64, ptr %4, align 8
+  %45 = icmp sge i64 %43, %44
+  br i1 %45, label %53, label %46
 
-51:                                               ; preds = %45
-  %52 = load ptr, ptr %2, align 8
-  %53 = getelementptr inbounds nuw %struct.Job, ptr %52, i32 0, i32 1
-  %54 = load ptr, ptr %53, align 8
-  %55 = getelementptr inbounds nuw %struct.Descriptor, ptr %54, i32 0, i32 8
-  %56 = load i32, ptr %55, align 8
-  %57 = icmp ne i32 %56, 0
-  br i1 %57, label %58, label %83
+46:                                               ; preds = %40
+  %47 = load ptr, ptr %2, align 8
+  %48 = getelementptr inbounds nuw %struct.Job, ptr %47, i32 0, i32 1
+  %49 = load ptr, ptr %48, align 8
+  %50 = getelementptr inbounds nuw %struct.Descriptor, ptr %49, i32 0, i32 8
+  %51 = load i32, ptr %50, align 8
+  %52 = icmp ne i32 %51, 0
+  br i1 %52, label %53, label %78
 
-58:                                               ; preds = %51, %45
-  %59 = load ptr, ptr %3, align 8
-  %60 = getelementptr inbounds nuw %struct.Layout, ptr %59, i32 0, i32 0
-  %61 = load i64, ptr %60, align 8
-  %62 = load i64, ptr %6, align 8
-  %63 = add nsw i64 %61, %62
-  %64 = sub nsw i64 %63, 1
-  %65 = load i64, ptr %6, align 8
-  %66 = sdiv i64 %64, %65
+53:                                               ; preds = %46, %40
+  %54 = load ptr, ptr %3, align 8
+  %55 = getelementptr inbounds nuw %struct.Layout, ptr %54, i32 0, i32 0
+  %56 = load i64, ptr %55, align 8
+  %57 = load i64, ptr %4, align 8
+  %58 = add nsw i64 %56, %57
+  %59 = sub nsw i64 %58, 1
+  %60 = load i64, ptr %4, align 8
+  %61 = sdiv i64 %59, %60
+  %62 = load ptr, ptr %2, align 8
+  %63 = getelementptr inbounds nuw %struct.Job, ptr %62, i32 0, i32 10
+  store i64 %61, ptr %63, align 8
+  %64 = load ptr, ptr %3, align 8
+  %65 = getelementptr inbounds nuw %struct.Layout, ptr %64, i32 0, i32 0
+  %66 = load i64, ptr %65, align 8
   %67 = load ptr, ptr %2, align 8
-  %68 = getelementptr inbounds nuw %struct.Job, ptr %67, i32 0, i32 9
-  store i64 %66, ptr %68, align 8
-  %69 = load ptr, ptr %3, align 8
-  %70 = getelementptr inbounds nuw %struct.Layout, ptr %69, i32 0, i32 0
-  %71 = load i64, ptr %70, align 8
+  %68 = getelementptr inbounds nuw %struct.Job, ptr %67, i32 0, i32 10
+  %69 = load i64, ptr %68, align 8
+  %70 = add nsw i64 %66, %69
+  %71 = sub nsw i64 %70, 1
   %72 = load ptr, ptr %2, align 8
-  %73 = getelementptr inbounds nuw %struct.Job, ptr %72, i32 0, i32 9
+  %73 = getelementptr inbounds nuw %struct.Job, ptr %72, i32 0, i32 10
   %74 = load i64, ptr %73, align 8
-  %75 = add nsw i64 %71, %74
-  %76 = sub nsw i64 %75, 1
-  %77 = load ptr, ptr %2, align 8
-  %78 = getelementptr inbounds nuw %struct.Job, ptr %77, i32 0, i32 9
-  %79 = load i64, ptr %78, align 8
-  %80 = sdiv i64 %76, %79
-  %81 = load ptr, ptr %2, align 8
-  %82 = getelementptr inbounds nuw %struct.Job, ptr %81, i32 0, i32 8
-  store i64 %80, ptr %82, align 8
-  br label %127
+  %75 = sdiv i64 %71, %74
+  %76 = load ptr, ptr %2, align 8
+  %77 = getelementptr inbounds nuw %struct.Job, ptr %76, i32 0, i32 9
+  store i64 %75, ptr %77, align 8
+  br label %122
 
-83:                                               ; preds = %51
-  %84 = load i64, ptr %6, align 8
+78:                                               ; preds = %46
+  %79 = load i64, ptr %4, align 8
+  %80 = load ptr, ptr %3, align 8
+  %81 = getelementptr inbounds nuw %struct.Layout, ptr %80, i32 0, i32 0
+  %82 = load i64, ptr %81, align 8
+  %83 = add nsw i64 %79, %82
+  %84 = sub nsw i64 %83, 1
   %85 = load ptr, ptr %3, align 8
   %86 = getelementptr inbounds nuw %struct.Layout, ptr %85, i32 0, i32 0
   %87 = load i64, ptr %86, align 8
-  %88 = add nsw i64 %84, %87
-  %89 = sub nsw i64 %88, 1
-  %90 = load ptr, ptr %3, align 8
-  %91 = getelementptr inbounds nuw %struct.Layout, ptr %90, i32 0, i32 0
-  %92 = load i64, ptr %91, align 8
-  %93 = sdiv i64 %89, %92
-  store i64 %93, ptr %7, align 8
-  %94 = load ptr, ptr %3, align 8
-  %95 = getelementptr inbounds nuw %struct.Layout, ptr %94, i32 0, i32 1
-  %96 = load i64, ptr %95, align 8
-  %97 = load i64, ptr %7, align 8
-  %98 = add nsw i64 %96, %97
+  %88 = sdiv i64 %84, %87
+  store i64 %88, ptr %5, align 8
+  %89 = load ptr, ptr %3, align 8
+  %90 = getelementptr inbounds nuw %struct.Layout, ptr %89, i32 0, i32 1
+  %91 = load i64, ptr %90, align 8
+  %92 = load i64, ptr %5, align 8
+  %93 = add nsw i64 %91, %92
+  %94 = sub nsw i64 %93, 1
+  %95 = load i64, ptr %5, align 8
+  %96 = sdiv i64 %94, %95
+  store i64 %96, ptr %6, align 8
+  %97 = load i64, ptr %6, align 8
+  %98 = add nsw i64 %97, 64
   %99 = sub nsw i64 %98, 1
-  %100 = load i64, ptr %7, align 8
-  %101 = sdiv i64 %99, %100
-  store i64 %101, ptr %8, align 8
-  %102 = load i64, ptr %8, align 8
-  %103 = add nsw i64 %102, 64
-  %104 = sub nsw i64 %103, 1
-  %105 = sdiv i64 %104, 64
-  %106 = mul nsw i64 %105, 64
-  %107 = load ptr, ptr %2, align 8
-  %108 = getelementptr inbounds nuw %struct.Job, ptr %107, i32 0, i32 10
-  store i64 %106, ptr %108, align 8
-  %109 = load ptr, ptr %3, align 8
-  %110 = getelementptr inbounds nuw %struct.Layout, ptr %109, i32 0, i32 0
-  %111 = load i64, ptr %110, align 8
-  %112 = load ptr, ptr %3, align 8
-  %113 = getelementptr inbounds nuw %struct.Layout, ptr %112, i32 0, i32 1
-  %114 = load i64, ptr %113, align 8
+  %100 = sdiv i64 %99, 64
+  %101 = mul nsw i64 %100, 64
+  %102 = load ptr, ptr %2, align 8
+  %103 = getelementptr inbounds nuw %struct.Job, ptr %102, i32 0, i32 11
+  store i64 %101, ptr %103, align 8
+  %104 = load ptr, ptr %3, align 8
+  %105 = getelementptr inbounds nuw %struct.Layout, ptr %104, i32 0, i32 0
+  %106 = load i64, ptr %105, align 8
+  %107 = load ptr, ptr %3, align 8
+  %108 = getelementptr inbounds nuw %struct.Layout, ptr %107, i32 0, i32 1
+  %109 = load i64, ptr %108, align 8
+  %110 = load ptr, ptr %2, align 8
+  %111 = getelementptr inbounds nuw %struct.Job, ptr %110, i32 0, i32 11
+  %112 = load i64, ptr %111, align 8
+  %113 = add nsw i64 %109, %112
+  %114 = sub nsw i64 %113, 1
   %115 = load ptr, ptr %2, align 8
-  %116 = getelementptr inbounds nuw %struct.Job, ptr %115, i32 0, i32 10
+  %116 = getelementptr inbounds nuw %struct.Job, ptr %115, i32 0, i32 11
   %117 = load i64, ptr %116, align 8
-  %118 = add nsw i64 %114, %117
-  %119 = sub nsw i64 %118, 1
+  %118 = sdiv i64 %114, %117
+  %119 = mul nsw i64 %106, %118
   %120 = load ptr, ptr %2, align 8
-  %121 = getelementptr inbounds nuw %struct.Job, ptr %120, i32 0, i32 10
-  %122 = load i64, ptr %121, align 8
-  %123 = sdiv i64 %119, %122
-  %124 = mul nsw i64 %111, %123
-  %125 = load ptr, ptr %2, align 8
-  %126 = getelementptr inbounds nuw %struct.Job, ptr %125, i32 0, i32 8
-  store i64 %124, ptr %126, align 8
-  br label %127
+  %121 = getelementptr inbounds nuw %struct.Job, ptr %120, i32 0, i32 9
+  store i64 %119, ptr %121, align 8
+  br label %122
 
-127:                                              ; preds = %83, %58, %44
+122:                                              ; preds = %78, %53, %39
   ret void
 }
 
@@ -3280,10 +3565,10 @@ define internal void @run_piece(ptr noundef %0, i64 noundef %1) #1 {
   %13 = load ptr, ptr %3, align 8
   store ptr %13, ptr %5, align 8
   %14 = load ptr, ptr %5, align 8
-  %15 = getelementptr inbounds nuw %struct.Job, ptr %14, i32 0, i32 3
+  %15 = getelementptr inbounds nuw %struct.Job, ptr %14, i32 0, i32 4
   store ptr %15, ptr %6, align 8
   %16 = load ptr, ptr %5, align 8
-  %17 = getelementptr inbounds nuw %struct.Job, ptr %16, i32 0, i32 10
+  %17 = getelementptr inbounds nuw %struct.Job, ptr %16, i32 0, i32 11
   %18 = load i64, ptr %17, align 8
   %19 = icmp ne i64 %18, 0
   br i1 %19, label %20, label %66
@@ -3293,12 +3578,12 @@ define internal void @run_piece(ptr noundef %0, i64 noundef %1) #1 {
   %22 = getelementptr inbounds nuw %struct.Layout, ptr %21, i32 0, i32 1
   %23 = load i64, ptr %22, align 8
   %24 = load ptr, ptr %5, align 8
-  %25 = getelementptr inbounds nuw %struct.Job, ptr %24, i32 0, i32 10
+  %25 = getelementptr inbounds nuw %struct.Job, ptr %24, i32 0, i32 11
   %26 = load i64, ptr %25, align 8
   %27 = add nsw i64 %23, %26
   %28 = sub nsw i64 %27, 1
   %29 = load ptr, ptr %5, align 8
-  %30 = getelementptr inbounds nuw %struct.Job, ptr %29, i32 0, i32 10
+  %30 = getelementptr inbounds nuw %struct.Job, ptr %29, i32 0, i32 11
   %31 = load i64, ptr %30, align 8
   %32 = sdiv i64 %28, %31
   store i64 %32, ptr %7, align 8
@@ -3310,13 +3595,13 @@ define internal void @run_piece(ptr noundef %0, i64 noundef %1) #1 {
   %37 = load i64, ptr %7, align 8
   %38 = srem i64 %36, %37
   %39 = load ptr, ptr %5, align 8
-  %40 = getelementptr inbounds nuw %struct.Job, ptr %39, i32 0, i32 10
+  %40 = getelementptr inbounds nuw %struct.Job, ptr %39, i32 0, i32 11
   %41 = load i64, ptr %40, align 8
   %42 = mul nsw i64 %38, %41
   store i64 %42, ptr %9, align 8
   %43 = load i64, ptr %9, align 8
   %44 = load ptr, ptr %5, align 8
-  %45 = getelementptr inbounds nuw %struct.Job, ptr %44, i32 0, i32 10
+  %45 = getelementptr inbounds nuw %struct.Job, ptr %44, i32 0, i32 11
   %46 = load i64, ptr %45, align 8
   %47 = add nsw i64 %43, %46
   store i64 %47, ptr %10, align 8
@@ -3350,13 +3635,13 @@ define internal void @run_piece(ptr noundef %0, i64 noundef %1) #1 {
 66:                                               ; preds = %2
   %67 = load i64, ptr %4, align 8
   %68 = load ptr, ptr %5, align 8
-  %69 = getelementptr inbounds nuw %struct.Job, ptr %68, i32 0, i32 9
+  %69 = getelementptr inbounds nuw %struct.Job, ptr %68, i32 0, i32 10
   %70 = load i64, ptr %69, align 8
   %71 = mul nsw i64 %67, %70
   store i64 %71, ptr %11, align 8
   %72 = load i64, ptr %11, align 8
   %73 = load ptr, ptr %5, align 8
-  %74 = getelementptr inbounds nuw %struct.Job, ptr %73, i32 0, i32 9
+  %74 = getelementptr inbounds nuw %struct.Job, ptr %73, i32 0, i32 10
   %75 = load i64, ptr %74, align 8
   %76 = add nsw i64 %72, %75
   store i64 %76, ptr %12, align 8
@@ -3425,7 +3710,7 @@ define internal void @run_on(ptr noundef %0, i64 noundef %1, i64 noundef %2, i64
   %30 = load ptr, ptr %29, align 8
   store ptr %30, ptr %11, align 8
   %31 = load ptr, ptr %6, align 8
-  %32 = getelementptr inbounds nuw %struct.Job, ptr %31, i32 0, i32 3
+  %32 = getelementptr inbounds nuw %struct.Job, ptr %31, i32 0, i32 4
   store ptr %32, ptr %12, align 8
   %33 = load ptr, ptr %12, align 8
   %34 = getelementptr inbounds nuw %struct.Layout, ptr %33, i32 0, i32 2
@@ -3525,7 +3810,7 @@ define internal void @run_on(ptr noundef %0, i64 noundef %1, i64 noundef %2, i64
 93:                                               ; preds = %87
   %94 = load i64, ptr %19, align 8
   %95 = load ptr, ptr %6, align 8
-  %96 = getelementptr inbounds nuw %struct.Job, ptr %95, i32 0, i32 5
+  %96 = getelementptr inbounds nuw %struct.Job, ptr %95, i32 0, i32 6
   %97 = load i32, ptr %21, align 4
   %98 = sext i32 %97 to i64
   %99 = getelementptr inbounds [16 x i64], ptr %96, i64 0, i64 %98
@@ -3533,7 +3818,7 @@ define internal void @run_on(ptr noundef %0, i64 noundef %1, i64 noundef %2, i64
   %101 = mul nsw i64 %94, %100
   %102 = load i64, ptr %9, align 8
   %103 = load ptr, ptr %6, align 8
-  %104 = getelementptr inbounds nuw %struct.Job, ptr %103, i32 0, i32 4
+  %104 = getelementptr inbounds nuw %struct.Job, ptr %103, i32 0, i32 5
   %105 = load i32, ptr %21, align 4
   %106 = sext i32 %105 to i64
   %107 = getelementptr inbounds [16 x i64], ptr %104, i64 0, i64 %106
@@ -3592,7 +3877,7 @@ define internal void @run_on(ptr noundef %0, i64 noundef %1, i64 noundef %2, i64
 
 147:                                              ; preds = %114
   %148 = load ptr, ptr %6, align 8
-  %149 = getelementptr inbounds nuw %struct.Job, ptr %148, i32 0, i32 6
+  %149 = getelementptr inbounds nuw %struct.Job, ptr %148, i32 0, i32 7
   %150 = load i32, ptr %21, align 4
   %151 = sext i32 %150 to i64
   %152 = getelementptr inbounds [16 x ptr], ptr %149, i64 0, i64 %151
@@ -3667,7 +3952,7 @@ define internal void @run_on(ptr noundef %0, i64 noundef %1, i64 noundef %2, i64
   %203 = phi i64 [ %193, %192 ], [ %201, %194 ]
   store i64 %203, ptr %27, align 8
   %204 = load ptr, ptr %6, align 8
-  %205 = getelementptr inbounds nuw %struct.Job, ptr %204, i32 0, i32 6
+  %205 = getelementptr inbounds nuw %struct.Job, ptr %204, i32 0, i32 7
   %206 = load ptr, ptr %11, align 8
   %207 = getelementptr inbounds nuw %struct.Descriptor, ptr %206, i32 0, i32 6
   %208 = load i32, ptr %207, align 8
@@ -3697,15 +3982,15 @@ define internal void @run_on(ptr noundef %0, i64 noundef %1, i64 noundef %2, i64
 
 227:                                              ; preds = %172
   %228 = load ptr, ptr %6, align 8
-  %229 = getelementptr inbounds nuw %struct.Job, ptr %228, i32 0, i32 2
+  %229 = getelementptr inbounds nuw %struct.Job, ptr %228, i32 0, i32 3
   %230 = load ptr, ptr %229, align 8
   %231 = getelementptr inbounds [16 x ptr], ptr %15, i64 0, i64 0
   %232 = getelementptr inbounds [16 x ptr], ptr %16, i64 0, i64 0
   %233 = load ptr, ptr %6, align 8
-  %234 = getelementptr inbounds nuw %struct.Job, ptr %233, i32 0, i32 5
+  %234 = getelementptr inbounds nuw %struct.Job, ptr %233, i32 0, i32 6
   %235 = getelementptr inbounds [16 x i64], ptr %234, i64 0, i64 0
   %236 = load ptr, ptr %6, align 8
-  %237 = getelementptr inbounds nuw %struct.Job, ptr %236, i32 0, i32 4
+  %237 = getelementptr inbounds nuw %struct.Job, ptr %236, i32 0, i32 5
   %238 = getelementptr inbounds [16 x i64], ptr %237, i64 0, i64 0
   %239 = load i64, ptr %20, align 8
   %240 = load i64, ptr %10, align 8
@@ -3791,7 +4076,7 @@ define internal ptr @launch(ptr noundef %0, ptr noundef %1, ptr noundef %2) #1 {
   %21 = load ptr, ptr %20, align 8
   store ptr %21, ptr %8, align 8
   %22 = load ptr, ptr %6, align 8
-  %23 = getelementptr inbounds nuw %struct.Job, ptr %22, i32 0, i32 3
+  %23 = getelementptr inbounds nuw %struct.Job, ptr %22, i32 0, i32 4
   store ptr %23, ptr %9, align 8
   store ptr null, ptr %10, align 8
   store ptr null, ptr %11, align 8
@@ -3856,7 +4141,7 @@ define internal ptr @launch(ptr noundef %0, ptr noundef %1, ptr noundef %2) #1 {
 
 58:                                               ; preds = %48
   %59 = load ptr, ptr %6, align 8
-  %60 = getelementptr inbounds nuw %struct.Job, ptr %59, i32 0, i32 6
+  %60 = getelementptr inbounds nuw %struct.Job, ptr %59, i32 0, i32 7
   %61 = load i32, ptr %13, align 4
   %62 = sext i32 %61 to i64
   %63 = getelementptr inbounds [16 x ptr], ptr %60, i64 0, i64 %62
@@ -3912,7 +4197,7 @@ define internal ptr @launch(ptr noundef %0, ptr noundef %1, ptr noundef %2) #1 {
 
 96:                                               ; preds = %95, %86
   %97 = load ptr, ptr %5, align 8
-  %98 = getelementptr inbounds nuw %struct.Kernel, ptr %97, i32 0, i32 4
+  %98 = getelementptr inbounds nuw %struct.Kernel, ptr %97, i32 0, i32 5
   %99 = getelementptr inbounds nuw %struct.Driver, ptr %98, i32 0, i32 3
   %100 = load ptr, ptr %99, align 8
   %101 = load ptr, ptr %11, align 8
@@ -3959,7 +4244,7 @@ define internal ptr @loaded_function(ptr noundef %0, ptr noundef %1) #1 {
 
 9:                                                ; preds = %16, %2
   %10 = load ptr, ptr %3, align 8
-  %11 = getelementptr inbounds nuw %struct.Kernel, ptr %10, i32 0, i32 7
+  %11 = getelementptr inbounds nuw %struct.Kernel, ptr %10, i32 0, i32 8
   store i32 1, ptr %5, align 4
   %12 = load i32, ptr %5, align 4
   %13 = atomicrmw xchg ptr %11, i32 %12 acquire, align 4
@@ -3977,7 +4262,7 @@ define internal ptr @loaded_function(ptr noundef %0, ptr noundef %1) #1 {
   %20 = call ptr @load_in_context(ptr noundef %18, ptr noundef %19) #2
   store ptr %20, ptr %7, align 8
   %21 = load ptr, ptr %3, align 8
-  %22 = getelementptr inbounds nuw %struct.Kernel, ptr %21, i32 0, i32 7
+  %22 = getelementptr inbounds nuw %struct.Kernel, ptr %21, i32 0, i32 8
   store i32 0, ptr %8, align 4
   %23 = load i32, ptr %8, align 4
   store atomic i32 %23, ptr %22 release, align 4
@@ -4047,7 +4332,7 @@ define internal ptr @load_in_context(ptr noundef %0, ptr noundef %1) #1 {
   store ptr null, ptr %7, align 8
   store ptr null, ptr %8, align 8
   %20 = load ptr, ptr %4, align 8
-  %21 = getelementptr inbounds nuw %struct.Kernel, ptr %20, i32 0, i32 4
+  %21 = getelementptr inbounds nuw %struct.Kernel, ptr %20, i32 0, i32 5
   %22 = getelementptr inbounds nuw %struct.Driver, ptr %21, i32 0, i32 0
   %23 = load ptr, ptr %22, align 8
   %24 = call i32 %23(ptr noundef %7) #2
@@ -4075,14 +4360,14 @@ define internal ptr @load_in_context(ptr noundef %0, ptr noundef %1) #1 {
 35:                                               ; preds = %61, %34
   %36 = load i32, ptr %10, align 4
   %37 = load ptr, ptr %4, align 8
-  %38 = getelementptr inbounds nuw %struct.Kernel, ptr %37, i32 0, i32 6
+  %38 = getelementptr inbounds nuw %struct.Kernel, ptr %37, i32 0, i32 7
   %39 = load i32, ptr %38, align 8
   %40 = icmp slt i32 %36, %39
   br i1 %40, label %41, label %64
 
 41:                                               ; preds = %35
   %42 = load ptr, ptr %4, align 8
-  %43 = getelementptr inbounds nuw %struct.Kernel, ptr %42, i32 0, i32 5
+  %43 = getelementptr inbounds nuw %struct.Kernel, ptr %42, i32 0, i32 6
   %44 = load i32, ptr %10, align 4
   %45 = sext i32 %44 to i64
   %46 = getelementptr inbounds [8 x %struct.anon], ptr %43, i64 0, i64 %45
@@ -4094,7 +4379,7 @@ define internal ptr @load_in_context(ptr noundef %0, ptr noundef %1) #1 {
 
 51:                                               ; preds = %41
   %52 = load ptr, ptr %4, align 8
-  %53 = getelementptr inbounds nuw %struct.Kernel, ptr %52, i32 0, i32 5
+  %53 = getelementptr inbounds nuw %struct.Kernel, ptr %52, i32 0, i32 6
   %54 = load i32, ptr %10, align 4
   %55 = sext i32 %54 to i64
   %56 = getelementptr inbounds [8 x %struct.anon], ptr %53, i64 0, i64 %55
@@ -4116,7 +4401,7 @@ define internal ptr @load_in_context(ptr noundef %0, ptr noundef %1) #1 {
 
 64:                                               ; preds = %35
   %65 = load ptr, ptr %4, align 8
-  %66 = getelementptr inbounds nuw %struct.Kernel, ptr %65, i32 0, i32 6
+  %66 = getelementptr inbounds nuw %struct.Kernel, ptr %65, i32 0, i32 7
   %67 = load i32, ptr %66, align 8
   %68 = icmp eq i32 %67, 8
   br i1 %68, label %69, label %77
@@ -4134,7 +4419,7 @@ define internal ptr @load_in_context(ptr noundef %0, ptr noundef %1) #1 {
 
 77:                                               ; preds = %64
   %78 = load ptr, ptr %4, align 8
-  %79 = getelementptr inbounds nuw %struct.Kernel, ptr %78, i32 0, i32 4
+  %79 = getelementptr inbounds nuw %struct.Kernel, ptr %78, i32 0, i32 5
   %80 = getelementptr inbounds nuw %struct.Driver, ptr %79, i32 0, i32 1
   %81 = load ptr, ptr %80, align 8
   %82 = load ptr, ptr %4, align 8
@@ -4157,7 +4442,7 @@ define internal ptr @load_in_context(ptr noundef %0, ptr noundef %1) #1 {
 
 94:                                               ; preds = %77
   %95 = load ptr, ptr %4, align 8
-  %96 = getelementptr inbounds nuw %struct.Kernel, ptr %95, i32 0, i32 4
+  %96 = getelementptr inbounds nuw %struct.Kernel, ptr %95, i32 0, i32 5
   %97 = getelementptr inbounds nuw %struct.Driver, ptr %96, i32 0, i32 2
   %98 = load ptr, ptr %97, align 8
   %99 = load ptr, ptr %5, align 8
@@ -4183,9 +4468,9 @@ define internal ptr @load_in_context(ptr noundef %0, ptr noundef %1) #1 {
 113:                                              ; preds = %94
   %114 = load ptr, ptr %7, align 8
   %115 = load ptr, ptr %4, align 8
-  %116 = getelementptr inbounds nuw %struct.Kernel, ptr %115, i32 0, i32 5
+  %116 = getelementptr inbounds nuw %struct.Kernel, ptr %115, i32 0, i32 6
   %117 = load ptr, ptr %4, align 8
-  %118 = getelementptr inbounds nuw %struct.Kernel, ptr %117, i32 0, i32 6
+  %118 = getelementptr inbounds nuw %struct.Kernel, ptr %117, i32 0, i32 7
   %119 = load i32, ptr %118, align 8
   %120 = sext i32 %119 to i64
   %121 = getelementptr inbounds [8 x %struct.anon], ptr %116, i64 0, i64 %120
@@ -4193,9 +4478,9 @@ define internal ptr @load_in_context(ptr noundef %0, ptr noundef %1) #1 {
   store ptr %114, ptr %122, align 8
   %123 = load ptr, ptr %8, align 8
   %124 = load ptr, ptr %4, align 8
-  %125 = getelementptr inbounds nuw %struct.Kernel, ptr %124, i32 0, i32 5
+  %125 = getelementptr inbounds nuw %struct.Kernel, ptr %124, i32 0, i32 6
   %126 = load ptr, ptr %4, align 8
-  %127 = getelementptr inbounds nuw %struct.Kernel, ptr %126, i32 0, i32 6
+  %127 = getelementptr inbounds nuw %struct.Kernel, ptr %126, i32 0, i32 7
   %128 = load i32, ptr %127, align 8
   %129 = sext i32 %128 to i64
   %130 = getelementptr inbounds [8 x %struct.anon], ptr %125, i64 0, i64 %129
@@ -4204,16 +4489,16 @@ define internal ptr @load_in_context(ptr noundef %0, ptr noundef %1) #1 {
   %132 = load ptr, ptr %5, align 8
   %133 = load ptr, ptr %132, align 8
   %134 = load ptr, ptr %4, align 8
-  %135 = getelementptr inbounds nuw %struct.Kernel, ptr %134, i32 0, i32 5
+  %135 = getelementptr inbounds nuw %struct.Kernel, ptr %134, i32 0, i32 6
   %136 = load ptr, ptr %4, align 8
-  %137 = getelementptr inbounds nuw %struct.Kernel, ptr %136, i32 0, i32 6
+  %137 = getelementptr inbounds nuw %struct.Kernel, ptr %136, i32 0, i32 7
   %138 = load i32, ptr %137, align 8
   %139 = sext i32 %138 to i64
   %140 = getelementptr inbounds [8 x %struct.anon], ptr %135, i64 0, i64 %139
   %141 = getelementptr inbounds nuw %struct.anon, ptr %140, i32 0, i32 2
   store ptr %133, ptr %141, align 8
   %142 = load ptr, ptr %4, align 8
-  %143 = getelementptr inbounds nuw %struct.Kernel, ptr %142, i32 0, i32 6
+  %143 = getelementptr inbounds nuw %struct.Kernel, ptr %142, i32 0, i32 7
   %144 = load i32, ptr %143, align 8
   %145 = add nsw i32 %144, 1
   store i32 %145, ptr %143, align 8
@@ -4232,7 +4517,7 @@ define internal ptr @find_driver(ptr noundef %0) #1 {
   %4 = alloca ptr, align 8
   store ptr %0, ptr %3, align 8
   %5 = load ptr, ptr %3, align 8
-  %6 = getelementptr inbounds nuw %struct.Kernel, ptr %5, i32 0, i32 4
+  %6 = getelementptr inbounds nuw %struct.Kernel, ptr %5, i32 0, i32 5
   store ptr %6, ptr %4, align 8
   %7 = load ptr, ptr %4, align 8
   %8 = getelementptr inbounds nuw %struct.Driver, ptr %7, i32 0, i32 3
@@ -4314,7 +4599,7 @@ define internal ptr @find_driver(ptr noundef %0) #1 {
   ret ptr %57
 }
 
-attributes #0 = { nounwind "no-builtins" }
-attributes #1 = { nounwind "no-builtins" }
-attributes #2 = { nounwind "no-builtins" }
+attributes #0 = { nounwind optsize "no-builtins" }
+attributes #1 = { nounwind optsize "no-builtins" }
+attributes #2 = { nounwind optsize "no-builtins" }
 

@@ -189,7 +189,7 @@ define internal i32 @saved_states() #0 {
   ret i32 %6
 }
 
-attributes #0 = { nounwind "no-builtins" }
-attributes #1 = { nounwind "no-builtins" }
-attributes #2 = { nounwind "no-builtins" }
+attributes #0 = { nounwind optsize "no-builtins" }
+attributes #1 = { nounwind optsize "no-builtins" }
+attributes #2 = { nounwind optsize "no-builtins" }
 
