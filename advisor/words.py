@@ -47,9 +47,9 @@ def percent(ratio: float | None) -> str:
     return f"{value:.1f} %" if abs(value) < 10 else f"{value:.0f} %"
 
 
-def counted(count: int, what: str) -> str:
-    """A number and what it counts: `1 kernel`, `2,000 kernels`; WHAT takes an s where there are several."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+def counted(count: int, one: str, several: str | None = None) -> str:
+    """A number and what it counts: `1 kernel`, `2,000 kernels`; SEVERAL where an s is not enough."""
+    return f"{count:,} {one if count == 1 else several or f'{one}s'}"
 
 
 _RETURN_TYPE = re.compile(r"^(static |inline )*void ")

@@ -12,7 +12,7 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from advisor.report.analysis_words import CAUSE_WORDS, device_word, headline, notes, whole_trace, worth
+from advisor.report.analysis_words import CAUSE_WORDS, device_word, headline, most_share, notes, whole_trace, worth
 from advisor.report.chain_names import chain_name, kernel_word
 from advisor.report.colours import BUSY, CAUSE_COLOURS, ink
 from advisor.report.drawing import draw
@@ -57,6 +57,8 @@ def page_data(analysis: Analysis) -> dict[str, Any]:
         row["short"], row["label"] = short_name(row["name"]), kernel_word(row["name"])
     for row, candidate in zip(document["candidates"], analysis.candidates, strict=True):
         row["chain"] = chain_name(candidate)
+    for row, graph in zip(document["graphs"], analysis.graph_figures, strict=True):
+        row["most_share"] = most_share(graph)
     shown: dict[str, Any] = _plain(
         {
             "device": device_word(analysis),

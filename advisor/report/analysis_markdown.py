@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 from advisor.report.analysis_words import (
     CAUSE_WORDS,
     device_word,
+    most_share,
     notes,
     subject,
+    unit,
     verdict_words,
     whole_trace,
     worth,
@@ -16,7 +18,7 @@ from advisor.report.analysis_words import (
 from advisor.report.chain_names import chain_name, kernel_word
 from advisor.report.markdown import code, escaped, prose, row
 from advisor.trace.causes import FUSIBLE
-from advisor.words import duration, duration_range, percent, short_name
+from advisor.words import counted, duration, duration_range, percent, short_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -83,7 +85,7 @@ def _graphs(analysis: Analysis) -> Iterator[str]:
     if analysis.graph_figures[0].source == "trace":
         return
     yield from ("### Graphs, medians over their runs", "")
-    yield row("graph", "verdict", "gap ratio", "p95", "fusion saves at most", "span", f"{_unit(analysis)}s", "runs")
+    yield row("graph", "verdict", "gap ratio", "p95", "fusion saves at most", "span", f"{unit(analysis)}s", "runs")
     yield "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for graph in analysis.graph_figures[:GRAPHS]:
         yield row(
@@ -91,19 +93,19 @@ def _graphs(analysis: Analysis) -> Iterator[str]:
             f"**{graph.verdict}**" if graph.flagged else graph.verdict,
             percent(graph.gap_ratio),
             percent(graph.p95_gap_ratio),
-            percent(graph.fusible_share),
+            percent(most_share(graph)),
             duration(graph.span_ns),
             f"{graph.kernels_per_instance:,}",
             f"{graph.instances:,}",
         )
-    yield from _more(len(analysis.graph_figures) - GRAPHS, "graphs")
+    yield from _more(len(analysis.graph_figures) - GRAPHS, "graph")
 
 
 def _candidates(analysis: Analysis) -> Iterator[str]:
     if not analysis.candidates:
         return
     when = "in the trace" if analysis.graph_figures[0].source == "trace" else "in a run"
-    yield from (f"### Chains of {_unit(analysis)}s that could be one", "")
+    yield from (f"### Chains of {unit(analysis)}s that could be one", "")
     yield from (row("chain", "graph", when, f"saving {when}, predicted"), "| --- | --- | ---: | ---: |")
     for candidate in analysis.candidates[:CANDIDATES]:
         yield row(
@@ -112,13 +114,13 @@ def _candidates(analysis: Analysis) -> Iterator[str]:
             f"{candidate.occurrences:,} ×",  # noqa: RUF001 - how often
             duration_range(*candidate.saving_ns),
         )
-    yield from _more(len(analysis.candidates) - CANDIDATES, "chains")
+    yield from _more(len(analysis.candidates) - CANDIDATES, "chain")
 
 
 def _kernels(analysis: Analysis) -> Iterator[str]:
     device = device_word(analysis)
     yield from (f"<details><summary>{device} work with the largest fusible gaps</summary>", "")
-    yield row(_unit(analysis), "name", "class", "count", f"{device} time", "fusible", "gap ratio")
+    yield row(unit(analysis), "name", "class", "count", f"{device} time", "fusible", "gap ratio")
     yield "| --- | --- | --- | ---: | ---: | ---: | ---: |"
     for kernel in analysis.kernel_figures[:KERNELS]:
         yield row(
@@ -130,15 +132,11 @@ def _kernels(analysis: Analysis) -> Iterator[str]:
             duration(kernel.fusible_gap_ns),
             percent(kernel.gap_ratio),
         )
-    yield from _more(len(analysis.kernel_figures) - KERNELS, "names")
+    yield from _more(len(analysis.kernel_figures) - KERNELS, "name")
     yield from ("</details>", "")
-
-
-def _unit(analysis: Analysis) -> str:
-    return "kernel" if device_word(analysis) == "GPU" else "node"
 
 
 def _more(count: int, what: str) -> Iterator[str]:
     yield ""
     if count > 0:
-        yield from (f"{count:,} more {what}.", "")
+        yield from (f"{counted(count, f'more {what}')}.", "")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from advisor.trace.causes import FUSIBLE, Cause
+from advisor.trace.findings.remedies import WORTH_SHARE
 from advisor.trace.verdicts import CANNOT_DECIDE, GPU_BOUND
-from advisor.words import duration, percent, plain
+from advisor.words import counted, duration, percent, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,8 +20,10 @@ __all__ = [
     "HEADLINES",
     "device_word",
     "headline",
+    "most_share",
     "notes",
     "subject",
+    "unit",
     "verdict_words",
     "whole_trace",
     "worth",
@@ -63,6 +66,11 @@ def device_word(analysis: Analysis) -> str:
     return "GPU" if all(device.gpu for device in analysis.trace.devices) else "CPU"
 
 
+def unit(analysis: Analysis) -> str:
+    """What a device works on: kernels, or nodes of a model that ran on the CPU."""
+    return "kernel" if device_word(analysis) == "GPU" else "node"
+
+
 def headline(analysis: Analysis) -> str:
     """The verdict on the graph that the report is about, in a sentence."""
     return f"{subject(analysis)} is {verdict_words(analysis)}"
@@ -91,10 +99,27 @@ def _gap_ratio(analysis: Analysis, graph: GraphFigures) -> str:
             "The gap ratio is not told: works without a launch call, or CUDA graphs recorded as a whole, hide why the "
             "GPU waited. The notes below say more."
         )
-    return (
+    ratio = (
         f"Gap ratio {percent(graph.gap_ratio)}, {'over' if graph.flagged else 'not over'} the threshold of "
-        f"{percent(analysis.threshold)}. Fusion could save at most {percent(graph.fusible_share)} of its time."
+        f"{percent(analysis.threshold)}."
     )
+    if graph.kernels_per_instance == 1:
+        return f"{ratio} It runs a single {unit(analysis)}: there is nothing to fuse that with."
+    saving = f"Fusion could save at most {percent(most_share(graph))} of its time"
+    unknown = graph.causes[Cause.UNKNOWN] / max(graph.span_ns, 1)
+    if unknown:
+        saving += f" ({percent(unknown)} is idle for a cause that the trace does not show)"
+    return f"{ratio} {saving}."
+
+
+def most_share(graph: GraphFigures) -> float | None:
+    """What fusion could save at most, as a share of the graph's time; None where that is not told.
+
+    Idle time of unknown cause counts, since it may be launches.
+    """
+    if graph.fusible_share is None:
+        return None
+    return min(graph.fusible_share + graph.causes[Cause.UNKNOWN] / max(graph.span_ns, 1), 1.0)
 
 
 def _worth(analysis: Analysis, graph: GraphFigures) -> str:
@@ -107,10 +132,23 @@ def _worth(analysis: Analysis, graph: GraphFigures) -> str:
             f"But over the whole trace the {device} waits longest for `{largest.key}`, {share} of the time, which "
             "fusion does not remove: look there first."
         )
-    if not graph.flagged:
-        return ""
-    capture = graph.verdict != "graph-bound" and device_word(analysis) == "GPU"
-    return "Fusion, or CUDA graph capture, pays here." if capture else "Fusion pays here."
+    if graph.verdict == GPU_BOUND and totals.exposed_gap_ns > analysis.threshold * totals.span_ns:
+        share, device = percent(totals.exposed_gap_ns / totals.span_ns), device_word(analysis)
+        return f"But over the whole trace the {device} idles {share} of the time, most of it for `{largest.key}`."
+    return _ways(analysis, graph) if graph.flagged and graph.kernels_per_instance > 1 else ""
+
+
+def _ways(analysis: Analysis, graph: GraphFigures) -> str:
+    """Which of fusion and CUDA graph capture is predicted to save anything worth it."""
+    levers = next(each for each in analysis.levers if (each.graph, each.variant) == (graph.name, graph.variant))
+    savings = {"Fusion": levers.fusion_ns, "CUDA graph capture": levers.capture_ns}
+    ways = [way for way, saving in savings.items() if saving and saving[1] >= WORTH_SHARE * graph.span_ns]
+    if len(ways) == 2:
+        return "Fusion, or CUDA graph capture, pays here."
+    if ways:
+        return f"{ways[0]} pays here."
+    rival = "" if levers.capture_ns is None else ", nor would CUDA graph capture"
+    return f"But no chain of {unit(analysis)}s that is known to merge would save 1 % of it{rival}."
 
 
 def whole_trace(analysis: Analysis) -> str:
@@ -121,11 +159,12 @@ def whole_trace(analysis: Analysis) -> str:
         f"{duration(totals.exposed_gap_ns)} ({percent(totals.exposed_gap_ns / totals.span_ns)})."
     )
     if device == "CPU":
-        return f"{totals.kernels:,} nodes ran on the CPU. {shares}"
+        return f"{counted(totals.kernels, 'node')} ran on the CPU. {shares}"
     devices = [figures.device for figures in analysis.device_figures]
     names = sorted({plain(device.name) for device in devices if device.name})
-    where = f"{len(devices)} GPU{'s' if len(devices) > 1 else ''}" + (f" ({', '.join(names)})" if names else "")
-    return f"{totals.kernels:,} kernels, {totals.launch_calls:,} launch calls on {where}. {shares}"
+    where = counted(len(devices), "GPU") + (f" ({', '.join(names)})" if names else "")
+    works = f"{counted(totals.kernels, 'kernel')}, {counted(totals.launch_calls, 'launch call')}"
+    return f"{works} on {where}. {shares}"
 
 
 def notes(analysis: Analysis) -> Iterator[str]:
@@ -138,27 +177,30 @@ def notes(analysis: Analysis) -> Iterator[str]:
         )
     if coverage.orphans:
         share = percent(coverage.orphans / coverage.work)
+        works = f"{coverage.orphans:,} of {counted(coverage.work, 'work')} ({share})"
         yield (
-            f"{coverage.orphans:,} of {coverage.work:,} works ({share}) have no launch call: the cause of their gaps is"
-            " unknown (a trimmed capture, or unified-memory migrations)"
+            f"{works} without a launch call: the cause of the gaps before them is unknown (a trimmed capture, or"
+            " unified-memory migrations)"
         )
     if coverage.graph_level:
         yield (
-            f"{coverage.graph_level:,} CUDA graph launches are recorded as a whole: gaps inside them are invisible;"
-            " record with --cuda-graph-trace=node"
+            f"{counted(coverage.graph_level, 'CUDA graph launch', 'CUDA graph launches')} recorded as a whole: gaps"
+            " inside are invisible; record with --cuda-graph-trace=node"
         )
     if coverage.launches_without_work:
-        yield f"{coverage.launches_without_work:,} launch calls have no work in the trace (cut off, or not executed)"
+        calls = counted(coverage.launches_without_work, "launch call")
+        yield f"{calls} without work in the trace (cut off, or not executed)"
     if coverage.skewed:
-        yield f"{coverage.skewed:,} works start before their launch call: the clocks of host and GPU differ"
+        yield f"{counted(coverage.skewed, 'work')} begun before the launch call: the clocks of host and GPU differ"
     if coverage.zero_time:
-        yield f"{coverage.zero_time:,} GPU records have a start or an end of 0"
+        yield f"{counted(coverage.zero_time, 'GPU record')} with a start or an end of 0"
     if coverage.unclosed_ranges:
-        yield f"{coverage.unclosed_ranges:,} NVTX ranges have no end and are left out"
+        yield f"{counted(coverage.unclosed_ranges, 'NVTX range')} without an end, left out"
     if coverage.outside_graphs:
-        yield f"{coverage.outside_graphs:,} of {coverage.work:,} works lie outside of the graphs above"
+        yield f"{coverage.outside_graphs:,} of {counted(coverage.work, 'work')} outside of the graphs above"
     if not coverage.physical_devices and len(analysis.device_figures) > 1:
         yield "the trace does not name the physical GPUs: each CUDA device of each process counts as one"
     yield from (plain(text) for text in coverage.diagnostics[:5])
     if len(coverage.diagnostics) > 5:
-        yield f"{len(coverage.diagnostics) - 5} more messages of the profiler: see `coverage.diagnostics` in the JSON"
+        rest = counted(len(coverage.diagnostics) - 5, "more message")
+        yield f"{rest} of the profiler: see `coverage.diagnostics` in the JSON"

@@ -26,14 +26,14 @@ def _find(facts: Facts) -> Iterator[Finding]:
         longest = max(facts.kernels, key=lambda row: row.duration_ns)
         whole = sum(row.duration_ns for row in facts.kernels)
         idle = sum(subject.causes.values())
-        where, fusible = f"{subject.where} the {subject.device}", percent(subject.share(subject.fusible_ns))
+        where = f"{subject.where} the {subject.device}"
         yield Finding(
             id=RULE.id,
             severity=INFO,
             graph=subject.graph,
             message=(
                 f"{where} works for {duration(subject.busy_ns)} and idles for {duration(idle)}: removing every launch "
-                f"would save {fusible} at most."
+                f"would {subject.at_most}."
             ),
             advice=(
                 f"Look at the kernels: `{_cut(short_name(longest.name))}` takes "

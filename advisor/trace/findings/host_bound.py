@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from advisor.trace.causes import Cause
 from advisor.trace.findings.finding import HIGH, MEDIUM, MEDIUM_SHARE, Finding, Rule, severity
-from advisor.words import percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +19,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
     for subject, ns, share in facts.with_share(Cause.HOST, MEDIUM_SHARE):
         worst = severity(share)
         calls = "CUDA call" if subject.device == "GPU" else "node"
-        fusible = percent(subject.share(subject.fusible_ns))
-        advice = f"Look at the CPU first: fusion would save {fusible} of this time at most."
+        advice = f"Look at the CPU first: fusion would {subject.at_most}."
         if subject.index is None:
             advice = "If runs should follow each other at once, prepare the next one while this one runs."
         elif subject.graph is None:

@@ -36,7 +36,8 @@ def overhead(facts: Facts, rule: str, cause: Cause, waits_for: str) -> Iterator[
         message = f"{subject.waits(subject.causes[cause])} {waits_for}."
         rest = subject.fusible_ns - subject.causes[cause]
         if subject.index is not None and (rest >= subject.causes[cause] / 4 or severity(share) == INFO):
-            message += f" In all, fusion could remove {duration(subject.fusible_ns)} at most ({percent(share)})."
+            most = subject.most_ns
+            message += f" In all, fusion could remove {duration(most)} at most ({percent(subject.share(most))})."
         yield Finding(
             id=rule,
             severity=severity(share),

@@ -48,8 +48,18 @@ class Subject:
 
     @property
     def fusible_ns(self) -> int:
-        """What fusion can remove at most."""
+        """Idle time of the causes that fusion can remove."""
         return sum(self.causes[cause] for cause in FUSIBLE)
+
+    @property
+    def most_ns(self) -> int:
+        """What fusion can remove at most: what the GPU waits for without a known cause may be launches, too."""
+        return self.fusible_ns + self.causes[Cause.UNKNOWN]
+
+    @property
+    def at_most(self) -> str:
+        """That as a share of its time, for people: `save 12 % at most`, `save nothing`."""
+        return f"save {percent(self.share(self.most_ns))} at most" if self.most_ns else "save nothing"
 
     @property
     def repeats(self) -> bool:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 from advisor.trace.causes import Cause
 from advisor.trace.findings.finding import MEDIUM_SHARE, Finding, Rule, severity
 from advisor.trace.launches import CallClass
-from advisor.words import percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,7 +21,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
         calls = facts.longest_calls(CallClass.SYNC)
         fusion = ""
         if subject.index is not None:
-            fusion = f" Fusion would save {percent(subject.share(subject.fusible_ns))} at most."
+            fusion = f" Fusion would {subject.at_most}."
         named = f" ({calls[0]['name']} most of all)" if calls else ""
         yield Finding(
             id=RULE.id,
