@@ -5,7 +5,6 @@ Weights in external data files stay on disk until someone reads them.
 
 from __future__ import annotations
 
-import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -16,12 +15,13 @@ import onnx
 import onnx_ir as ir
 
 from advisor.errors import BadInput
+from advisor.fuse.weights import FILES, in_files
 from advisor.output import staged
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["ModelFile", "clone", "count_nodes", "load", "opset", "runnable", "save"]
+__all__ = ["ModelFile", "clone", "count_nodes", "load", "opset", "runnable", "save", "serialised"]
 
 INLINE_LIMIT = 1_900_000_000
 """Bytes of weights that a model file holds itself; protobuf ends at 2 GiB, and the graph needs some of it."""
@@ -133,18 +133,29 @@ def save(model: ir.Model, path: Path) -> tuple[Path, ...]:
 
 @contextmanager
 def runnable(model: ir.Model) -> Iterator[bytes | Path]:
-    """What `onnxruntime.InferenceSession` takes: the model's bytes, or, where it is too large, a path.
+    """What `onnxruntime.InferenceSession` takes: the model's bytes, or, where it has large weights, a path.
 
-    The path lies in a temporary folder that is removed when the block ends; a session made in the block stays usable.
+    Sessions map large weights and do not copy them. The path is removed when the block ends; a session made in the
+    block stays usable.
     """
-    if _bytes(model) <= INLINE_LIMIT:
-        yield ir.to_proto(_in_memory(model)).SerializeToString()
+    copy = clone(model)
+    is_in_files = in_files(copy)
+    data: bytes = ir.to_proto(copy).SerializeToString()
+    if not is_in_files:
+        yield data
         return
-    with tempfile.TemporaryDirectory(prefix="advisor-") as folder:
-        path = Path(folder, "model.onnx")
-        data = Path(folder, "model.data")
-        path.write_bytes(ir.to_proto(_with_external_weights(model, data, data.name)).SerializeToString())
+    path = FILES.unused()
+    try:
+        path.write_bytes(data)
         yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
+def serialised(model: ir.Model) -> bytes:
+    """MODEL in bytes, with all that it reads from data files; it has to have less than 2 GB."""
+    data: bytes = ir.to_proto(ir.external_data.load_to_model(clone(model))).SerializeToString()
+    return data
 
 
 def count_nodes(model: ir.Model) -> int:
@@ -340,13 +351,6 @@ def _bytes(model: ir.Model) -> int:
     """Bytes of all tensors that MODEL stores."""
     weights = sum(tensor.nbytes for tensor in _weights(model))
     return weights + sum(attribute.as_tensor().nbytes for _, attribute in _constants(model))
-
-
-def _in_memory(model: ir.Model) -> ir.Model:
-    """MODEL, or a copy in which nothing lies in a data file."""
-    if not any(isinstance(tensor, ir.ExternalTensor) for tensor in _weights(model)):
-        return model
-    return ir.external_data.load_to_model(clone(model))
 
 
 def _with_external_weights(model: ir.Model, data: Path, name: str) -> ir.Model:

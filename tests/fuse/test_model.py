@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from pathlib import Path
 
@@ -13,7 +14,8 @@ import pytest
 
 from advisor.errors import BadInput
 from advisor.fuse import model as models
-from advisor.fuse.model import clone, count_nodes, load, opset, runnable, save
+from advisor.fuse import weights as stored
+from advisor.fuse.model import clone, count_nodes, load, opset, runnable, save, serialised
 from tests.fuse.graphs import assert_same, proto, rewritten, weights
 
 TEXT = "(float[batch, 16] x) => (float[batch, 16] y) { m = MatMul(x, w) s = Sigmoid(m) y = Mul(m, s) }"
@@ -287,17 +289,46 @@ def test_what_cannot_be_written_leaves_nothing_behind(external: Path, tmp_path: 
     assert sorted(listing(tmp_path)) == before
 
 
-def test_a_model_too_large_for_one_file_is_split_and_run_from_a_path(
-    plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("form", ["plain", "external"])
+def test_sessions_share_large_weights_in_files_that_last_as_long_as_the_model(
+    form: str, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(stored, "LARGE", 512)
+    model = load(request.getfixturevalue(form))
+    x = {"x": np.ones((2, 16), "float32")}
+    expected = ort.InferenceSession(serialised(model)).run(None, x)[0]
+    before = set(stored.FILES.folder.iterdir())
+    for subject in (model, clone(model)):
+        with runnable(subject) as source:
+            assert isinstance(source, Path)
+            session = ort.InferenceSession(source, providers=["CPUExecutionProvider"])
+        assert not source.exists()
+        np.testing.assert_array_equal(session.run(None, x)[0], expected)  # the session needs the file no more
+        files = set(stored.FILES.folder.iterdir()) - before
+        assert len(files) == 1
+    del model, subject
+    gc.collect()
+    assert not any(file.exists() for file in files)
+    np.testing.assert_array_equal(session.run(None, x)[0], expected)
+
+
+def test_without_room_on_the_disk_weights_stay_in_the_model(external: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(stored, "LARGE", 512)
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with runnable(load(external)) as source:
+        assert isinstance(source, bytes)
+        ort.InferenceSession(source, providers=["CPUExecutionProvider"])
+
+
+def test_a_model_too_large_for_one_file_is_split(plain: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(models, "INLINE_LIMIT", 512)
     model = load(plain)
-    with runnable(model) as source:
-        assert isinstance(source, Path)
-        session = ort.InferenceSession(source, providers=["CPUExecutionProvider"])
-    assert not source.exists()
     x = {"x": np.ones((2, 16), "float32")}
-    result = session.run(None, x)[0]  # the session needs the file no more
+    with runnable(model) as source:
+        result = ort.InferenceSession(source).run(None, x)[0]
     written = save(model, tmp_path / "large.onnx")
     assert len(written) == 2
     np.testing.assert_array_equal(ort.InferenceSession(written[0]).run(None, x)[0], result)

@@ -18,7 +18,7 @@ import onnx_ir as ir
 
 import advisor
 from advisor.errors import BadInput
-from advisor.fuse.model import INLINE_LIMIT, SOURCE, clone, load, runnable
+from advisor.fuse.model import INLINE_LIMIT, SOURCE, clone, load, serialised
 from advisor.fuse.rewrite import Site, label
 from advisor.fuse.scope import OVERRIDABLE_SINCE
 from advisor.fuse.transform import Applied, NotApplicable
@@ -81,15 +81,13 @@ class Optimizer:
         weights = sum(value.const_value.nbytes for value in _weights(model) if value.const_value is not None)
         if weights > INLINE_LIMIT:
             raise NotApplicable("it takes no model of more than 2 GB")
-        with runnable(model) as source:
-            if isinstance(source, Path):
-                raise NotApplicable("it takes no model of more than 2 GB")
-            key = hashlib.sha256(source + provider.encode()).hexdigest()
-            if key not in self._results:
-                try:
-                    self._results[key] = self._run(source, model, provider)
-                except NotApplicable as error:
-                    self._results[key] = str(error)
+        source = serialised(model)
+        key = hashlib.sha256(source + provider.encode()).hexdigest()
+        if key not in self._results:
+            try:
+                self._results[key] = self._run(source, model, provider)
+            except NotApplicable as error:
+                self._results[key] = str(error)
         result = self._results[key]
         if isinstance(result, str):
             raise NotApplicable(result)
