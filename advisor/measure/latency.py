@@ -29,8 +29,10 @@ RESOLUTION = 0.005
 """Measuring ends early when both intervals reach half a percent to either side of their median."""
 SAMPLE_NS = 1_000_000
 """The least time of one sample: short models run several times in it, so that the clock and Python cost little."""
-WARM_UP_RUNS = 3
+WARM_UP_RUNS = 2
 WARM_UP_NS = 100_000_000
+CACHED_NS = 50_000_000
+"""A run that is longer fills the caches in a small part of its time, whatever ran before: it needs no untimed one."""
 BLOCK = 6
 """Rounds come in blocks that hold every order of the three contestants once; one block is the least."""
 FIRST_LOOK = 5
@@ -78,7 +80,8 @@ def measure_pair(
     """Measure CANDIDATE against BASELINE, beside CONTROL, an equal of BASELINE.
 
     Every round takes one sample of each, in an order that changes from round to round; before a sample its contestant
-    runs once untimed, so that what it finds in the caches is its own.
+    runs once untimed, so that what it finds in the caches is its own. Where a run is long, that is left away: it would
+    take half of the time.
 
     Args:
         baseline: Runs the original.
@@ -92,7 +95,8 @@ def measure_pair(
     """
     contestants = (baseline, control, candidate)
     # Warm-up is set apart: it pays for memory, threads, and kernels that are chosen at the first run.
-    runs = max(1, round(SAMPLE_NS / min(_warm_up(run, clock) for run in contestants)))
+    shortest = min([_warm_up(run, clock) for run in contestants])
+    runs, is_short = max(1, round(SAMPLE_NS / shortest)), shortest < CACHED_NS
     deadline = clock() + int(seconds * 1e9)
     rng = np.random.default_rng(seed)
     orders = [list(order) for order in permutations(range(len(contestants)))]
@@ -103,7 +107,7 @@ def measure_pair(
             for order in rng.permutation(orders):
                 row = [0.0] * len(contestants)
                 for index in order:
-                    row[index] = _sample(contestants[index], runs, clock)
+                    row[index] = _sample(contestants[index], runs, clock, untimed=is_short)
                 samples.append(row)
             if clock() >= deadline:
                 break
@@ -149,9 +153,10 @@ def _warm_up(run: Run, clock: Clock) -> int:
     return shortest
 
 
-def _sample(run: Run, runs: int, clock: Clock) -> float:
-    """Nanoseconds of one execution, a mean over RUNS of them, after one that is not timed."""
-    run()
+def _sample(run: Run, runs: int, clock: Clock, *, untimed: bool = True) -> float:
+    """Nanoseconds of one execution, a mean over RUNS of them, after one that is not timed if UNTIMED."""
+    if untimed:
+        run()
     start = clock()
     for _ in range(runs):
         run()

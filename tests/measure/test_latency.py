@@ -92,6 +92,19 @@ def test_short_models_run_many_times_in_a_sample_and_long_ones_once() -> None:
         assert result.runs == runs
 
 
+def test_an_untimed_run_before_each_sample_only_where_it_is_short() -> None:
+    for nanoseconds, share in ((2 * MS, 2), (200 * MS, 1)):
+        clock = Clock()
+        run = constant(nanoseconds)
+        result = measure_pair(
+            clock.model("a", run), clock.model("c", run), clock.model("b", run), seconds=0, clock=clock
+        )
+        samples = clock.order[-18 * share :]
+        assert result.rounds == 6
+        assert all(samples.count(name) == 6 * share for name in "abc")
+        assert len(clock.order) - len(samples) <= 3 * max(2, 100 * MS // nanoseconds)
+
+
 def test_it_ends_early_when_the_intervals_are_narrow_and_near_the_budget_when_not() -> None:
     rng = np.random.default_rng(3)
     for noise, least, most in ((0.0, 0.0, 2.0), (0.5, 9.9, 11.0)):
