@@ -56,5 +56,5 @@ _RETURN_TYPE = re.compile(r"^(static |inline )*void ")
 
 
 def short_name(name: str) -> str:
-    """A kernel's name without what every kernel's name has."""
-    return plain(_RETURN_TYPE.sub("", name).replace("(anonymous namespace)::", ""))
+    """A kernel's name without what every kernel's name has; an empty one says so."""
+    return plain(_RETURN_TYPE.sub("", name).replace("(anonymous namespace)::", "")).strip() or "(no name)"

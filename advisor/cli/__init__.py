@@ -56,6 +56,8 @@ class Commands(TyperGroup):
             raise
 
 
+TYPES = {"int range": "a whole number", "integer": "a whole number", "float range": "a number", "float": "a number"}
+"""What Click calls the types of options, in the order in which they are replaced."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells know it."""
 
@@ -145,6 +147,9 @@ def run() -> None:
 
 
 def _one_line(text: str) -> str:
+    """TEXT on one line, types called as people do."""
+    for name, words in TYPES.items():
+        text = text.replace(f"a valid {name}", words)
     return plain(" ".join(text.split()))
 
 

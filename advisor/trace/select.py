@@ -35,8 +35,10 @@ def select(
         to_ns: Works that start at this time or later are left out.
 
     Raises:
-        BadInput: No such device or process, or nothing runs in the window.
+        BadInput: No such device or process, the window ends before it begins, or nothing runs in it.
     """
+    if from_ns is not None and to_ns is not None and from_ns >= to_ns:
+        raise BadInput(f"the window ends before it begins: from {from_ns / 1e9:g} s to {to_ns / 1e9:g} s")
     works = trace.works
     keep = np.ones(len(works), np.bool_)
     notes = []

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
         (("fuse", "--foo", "x"), "No such option: --foo"),
         (("frobnicate",), "No such command 'frobnicate'"),
         (("analyze", "x", "--top", "0"), "--top"),
+        (("analyze", "x", "--top", "many"), "'many' is not a whole number"),
         (("analyze", "x", "--threshold", "much"), "no ratio: write 0.2 or 20%"),
         (("fuse", "x", "--batch-sizes", "1,0"), "no list of sizes"),
         (("fuse", "x", "--batch-sizes", "1;2"), "no list of sizes"),

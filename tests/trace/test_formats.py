@@ -111,6 +111,22 @@ def test_what_is_no_trace_is_one_clear_line(content: bytes, words: str, tmp_path
     assert str(path) in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"\x1f\x8b\x08\x00garbage", "damaged or empty: copy it again"),
+        (gzip.compress(b""), "damaged or empty: copy it again"),
+        (gzip.compress(b"SQLite format 3\x00" + bytes(200)), "unpack it first"),
+        (gzip.compress(b"hello"), "what is in it is of no format that is read"),
+    ],
+)
+def test_what_is_packed_is_told_by_what_is_in_it(content: bytes, words: str, tmp_path: Path) -> None:
+    path = tmp_path / "trace.json.gz"
+    path.write_bytes(content)
+    with pytest.raises(BadInput, match=words):
+        advisor.read_trace(path)
+
+
 def test_the_line_names_the_formats(tmp_path: Path) -> None:
     path = tmp_path / "notes.txt"
     path.write_text("hello", encoding="utf-8")

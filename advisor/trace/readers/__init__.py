@@ -131,6 +131,12 @@ def _description(path: Path, head: bytes) -> str:
         packed = file.read(100).lstrip(BLANKS)
     if not packed:
         return "empty: the recording was not finished (ONNX Runtime writes at a session's end), or not copied"
+    if packed.startswith(GZIP_MAGIC):
+        if not head:
+            return "compressed with gzip, but damaged or empty: copy it again"
+        if head.startswith((SQLITE_MAGIC, *(magic for magic, _ in NSYS_FILES))):
+            return "compressed with gzip: unpack it first"
+        return f"compressed with gzip, and what is in it is of no format that is read: {formats}"
     for magic, words in (*NSYS_FILES, *OTHER_FORMATS):
         if packed.startswith(magic):
             return words
