@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import platform
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +12,7 @@ import onnx
 
 from advisor.errors import BadInput
 from advisor.fuse.kernel_support import starts
+from advisor.fuse.kernels.elf import Malformed, architecture_of
 from advisor.measure.session import CPU, CUDA
 from advisor.output import staged
 
@@ -51,8 +53,8 @@ def session(
         kwargs: The same.
 
     Raises:
-        BadInput: The model is no file; its library is missing, or is another one than the model was written with; the
-            options hold a library already.
+        BadInput: The model is no file; its library is missing, is another one than the model was written with, or is
+            for another machine; the options hold a library already.
     """
     import onnxruntime as ort
 
@@ -77,7 +79,8 @@ def library_of(path: Path) -> Path | None:
     """The library that a model needs, beside it; None where it needs none.
 
     Raises:
-        BadInput: PATH is no model; the library is missing, or is another one than the model was written with.
+        BadInput: PATH is no model; the library is missing, is another one than the model was written with, or is for
+            another machine.
     """
     try:
         metadata = onnx.load(path, load_external_data=False).metadata_props
@@ -106,6 +109,15 @@ def _beside(path: Path, name: str) -> Path:
         raise BadInput(f"{path} needs its library {name} beside it: copy both") from None
     if _digest(data) != name.split(".")[-2]:
         raise BadInput(f"{library} is not the library that {path} was written with: its bytes are others")
+    try:
+        made_for = architecture_of(data)
+    except Malformed as error:
+        raise BadInput(f"{library}: {error}") from None
+    if platform.system() != "Linux" or made_for != platform.machine():  # else the loader says: no such file
+        raise BadInput(
+            f"{library} holds code for Linux on {made_for}, and this is {platform.system()} on {platform.machine()}: "
+            "fuse the original model on such a machine"
+        )
     return library
 
 

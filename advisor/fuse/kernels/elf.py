@@ -11,10 +11,12 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-__all__ = ["Malformed", "shared_library"]
+__all__ = ["Malformed", "architecture_of", "shared_library"]
 
 X86_64 = 62
 AARCH64 = 183
+NAMES = {X86_64: "x86_64", AARCH64: "aarch64"}
+"""Machines as Linux calls them."""
 PAGE = {X86_64: 0x1000, AARCH64: 0x10000}
 """The largest page of a system of that machine: segments of different permissions never share one."""
 
@@ -113,6 +115,19 @@ def shared_library(data: bytes, exports: tuple[str, ...]) -> bytes:
         return _Library(_read(data), exports).written()
     except struct.error as error:
         raise Malformed(f"the object is cut off or damaged: {error}") from None
+
+
+def architecture_of(library: bytes) -> str:
+    """Name of the machine whose code a library holds.
+
+    Raises:
+        Malformed: It is no library for x86-64 or aarch64.
+    """
+    if library[:7] == IDENTITY[:7] and len(library) >= HEADER.size:
+        _, kind, machine, *_ = HEADER.unpack_from(library)
+        if kind == SHARED and machine in NAMES:
+            return NAMES[machine]
+    raise Malformed("not a shared library for x86-64 or aarch64")
 
 
 def _slice(data: bytes, offset: int, size: int) -> bytes:

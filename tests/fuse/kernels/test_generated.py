@@ -18,16 +18,18 @@ from advisor.fuse.kernels.flow import Flow
 from advisor.fuse.kernels.formula import NotExpressible
 from advisor.fuse.kernels.generated import GENERATED
 from advisor.fuse.kernels.groups import Group, express
-from advisor.fuse.kernels.library import build_library
+from advisor.fuse.kernels.library import ARCHITECTURES, build_library, here
 from advisor.fuse.kernels.lowering import LOWERINGS
 from advisor.fuse.model import load, runnable
 from advisor.fuse.scope import Facts, Scope
-from advisor.fuse.session import library_of, session, write_library
+from advisor.fuse.session import libraries_of, library_of, session, write_library
 from advisor.fuse.transform import NotApplicable
 from advisor.measure.session import Level, open_session, provider_of
 from tests.conftest import SHARED
 from tests.fuse.graphs import CPU, model, random_inputs
 from tests.fuse.graphs import session as ort_session
+from tests.fuse.kernels.compiled import host_level
+from tests.fuse.kernels.single_operator import double
 from tests.fuse.test_cases import NOT_ON_CPU, every_case, inputs_of
 
 if TYPE_CHECKING:
@@ -222,6 +224,24 @@ def test_only_the_library_that_the_model_was_written_with_is_loaded(tmp_path: Pa
         session(path)
 
 
+def test_a_library_for_another_machine_is_refused_in_words(tmp_path: Path) -> None:
+    """The system's loader says of such a file only that there is none."""
+    other = next(name for name in ARCHITECTURES if name != here())
+    subject, path, library = model(CHAIN), tmp_path / "fused.onnx", tmp_path / "made.so"
+    library.write_bytes(build_library([double()], architecture=other))
+    write_library(subject, library, path)
+    path.write_bytes(ir.to_proto(subject).SerializeToString())
+    words = f"holds code for Linux on {other}, and this is Linux on {here()}: fuse the original model"
+    with pytest.raises(BadInput, match=words):
+        session(path)
+    with pytest.raises(BadInput, match=words):
+        libraries_of(subject, path)
+    library.write_bytes(b"no library")
+    write_library(subject, library, path)
+    with pytest.raises(BadInput, match="not a shared library"):
+        libraries_of(subject, path)
+
+
 # What ONNX's own test data says: every node test of an operator that kernels compute.
 
 
@@ -264,7 +284,7 @@ def test_onnxs_own_node_tests_pass_through_kernels(tmp_path: Path) -> None:
     tests = node_tests()
     assert len(tests) > 150
     library = tmp_path / "all.so"
-    library.write_bytes(build_library([group.expression for group, _, _ in tests.values()], levels=["v3"]))
+    library.write_bytes(build_library([group.expression for group, _, _ in tests.values()], levels=[host_level()]))
     options = ort.SessionOptions()
     options.log_severity_level = 4
     options.register_custom_ops_library(str(library))
