@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from advisor.trace.analysis import Analysis
+    from advisor.trace.figures import Evidence
     from advisor.trace.launches import Launches
     from advisor.trace.regions import Regions
     from advisor.trace.trace import Trace
@@ -130,39 +131,30 @@ class Samples:
 
 def graph_samples(analysis: Analysis) -> tuple[Samples, ...]:
     """The samples of each graph of an analysis, at most 100, those with the largest total span."""
-    trace, evidence = analysis.trace, analysis.evidence
-    launches, regions, instances = evidence.launches, evidence.regions, evidence.instances
+    evidence = analysis.evidence
+    regions, instances = evidence.regions, evidence.instances
     if not len(instances):
         return (_whole_trace(analysis),)
-    columns: dict[str, NDArray[np.int64]] = {
-        "kernels": instances.kernels,
-        "launch_calls": instances.launch_calls,
-        "span": instances.span,
-        "busy": instances.busy,
-        "hidden": instances.hidden,
-    }
-    columns |= _launch_calls(trace, launches, regions)
-    columns |= _periods(trace, launches, regions)
-    columns |= {cause.key: instances.causes[:, cause] for cause in Cause}
-    columns["launch_calls"] = np.where(columns["period_launches"] == _UNKNOWN, _UNKNOWN, columns["launch_calls"])
-
     pairs = np.stack([instances.name.astype(np.uint64), instances.sequence])
     _, graph = np.unique(pairs, axis=1, return_inverse=True)
     graph = graph.reshape(-1)
     total_span = np.bincount(graph, instances.span)
-    by_region = np.argsort(regions.of_work, kind="stable")
-    first = np.searchsorted(regions.of_work[by_region], np.arange(len(regions) + 1))
-    samples = []
+    chosen = []
     for number in np.argsort(-total_span, kind="stable")[:GRAPHS_KEPT]:
         mine = np.flatnonzero(graph == number)
         mine = mine[np.argsort(instances.start[mine], kind="stable")]
         measured = mine[~instances.warmup[mine]]
         # Where every instance is a warm-up, those are all there is to measure.
         measured = measured if len(measured) else mine
-        kept = measured[_evenly(len(measured))]
+        chosen.append((mine, measured, measured[_evenly(len(measured))]))
+    columns = _columns(analysis.trace, evidence, np.concatenate([kept for _, _, kept in chosen]))
+
+    samples = []
+    first = 0
+    for mine, measured, kept in chosen:
+        part, first = slice(first, first + len(kept)), first + len(kept)
         median = measured[np.argsort(instances.span[measured], kind="stable")[(len(measured) - 1) // 2]]
         name = int(instances.name[median])
-        kernels = _kernels(trace, launches, by_region[first[median] : first[median + 1]])
         samples.append(
             Samples(
                 graph=regions.names[name],
@@ -170,8 +162,8 @@ def graph_samples(analysis: Analysis) -> tuple[Samples, ...]:
                 instances=len(measured),
                 warmup=int(instances.warmup[mine].sum()),
                 window_ns=(int(instances.start[median]), int(instances.start[median] + instances.span[median])),
-                columns={key: _column(key, columns[key][kept]) for key in _KEYS},
-                **kernels,
+                columns={key: values[part] for key, values in columns.items()},
+                **_kernels(analysis.trace, evidence.launches, np.flatnonzero(regions.of_work == median)),
             )
         )
     return tuple(samples)
@@ -181,9 +173,24 @@ _KEYS = (*COUNTS, *PERIOD_COUNTS, *TIMES, *CAUSES)
 _UNKNOWN = -1
 
 
-def _column(key: str, values: NDArray[np.int64]) -> NDArray[np.float64]:
-    known = values != _UNKNOWN if key in ("launch_calls", *PERIOD_COUNTS) else np.ones(len(values), np.bool_)
-    return np.where(known, values.astype(np.float64), np.nan)
+def _columns(trace: Trace, evidence: Evidence, kept: NDArray[np.intp]) -> dict[str, NDArray[np.float64]]:
+    """The columns of the regions KEPT, in their order."""
+    launches, instances = evidence.launches, evidence.instances
+    found: dict[str, NDArray[np.int64]] = {
+        "kernels": instances.kernels[kept],
+        "launch_calls": instances.launch_calls[kept],
+        "span": instances.span[kept],
+        "busy": instances.busy[kept],
+        "hidden": instances.hidden[kept],
+    }
+    found |= _launch_calls(trace, launches, evidence.regions, kept)
+    found |= _periods(trace, launches, evidence, kept)
+    found |= {cause.key: instances.causes[kept, cause] for cause in Cause}
+    found["launch_calls"] = np.where(found["period_launches"] == _UNKNOWN, _UNKNOWN, found["launch_calls"])
+    columns = {key: found[key].astype(np.float64) for key in _KEYS}
+    for key in ("launch_calls", *PERIOD_COUNTS):
+        columns[key][found[key] == _UNKNOWN] = np.nan
+    return columns
 
 
 def _evenly(count: int) -> NDArray[np.intp]:
@@ -196,7 +203,7 @@ def _whole_trace(analysis: Analysis) -> Samples:
     works, calls = trace.works, trace.calls
     leads = np.flatnonzero(launches.first_of_call)
     call = launches.call[leads]
-    timed = _timed(trace, launches, leads)
+    timed = _timed(trace, launches, leads, np.arange(len(leads)))
     classes = launches.call_class
     whole_graphs = works.kind == WorkKind.GRAPH
     values: dict[str, int] = {
@@ -243,61 +250,64 @@ def _kernels(trace: Trace, launches: Launches, rows: NDArray[np.intp]) -> dict[s
     }
 
 
-def _timed(trace: Trace, launches: Launches, leads: NDArray[np.intp]) -> NDArray[np.bool_]:
-    """Which of the launch calls of works LEADS tell the host's own time: they neither block nor find a full queue."""
-    call = launches.call[leads]
-    begin = trace.calls.start[call]
+def _timed(trace: Trace, launches: Launches, leads: NDArray[np.intp], of: NDArray[np.intp]) -> NDArray[np.bool_]:
+    """Which launch calls tell the host's own time: they neither block nor find a full queue.
+
+    Args:
+        trace: The trace.
+        launches: Its join.
+        leads: The first works of all launch calls.
+        of: The places in LEADS of those that are asked about.
+    """
+    call = launches.call[leads[of]]
     timed: NDArray[np.bool_] = launches.call_class[call] != CallClass.SYNC
     if len(leads) > QUEUE_FULL:
-        ascending = bool((begin[1:] > begin[:-1]).all())
-        handed_over = np.arange(len(begin)) if ascending else np.searchsorted(np.sort(begin), begin)
         # Fewer than so many wait where, of all that were handed over before, all but so many have begun.
-        begun = np.sort(trace.works.start[leads])[np.maximum(handed_over - QUEUE_FULL, 0)] <= begin
+        begin = trace.calls.start[call]
+        handed_over = np.searchsorted(_ascending(trace.calls.start[launches.call[leads]]), begin)
+        begun = _ascending(trace.works.start[leads])[np.maximum(handed_over - QUEUE_FULL, 0)] <= begin
         timed &= begun | (handed_over < QUEUE_FULL)
     return timed
 
 
-def _launch_calls(trace: Trace, launches: Launches, regions: Regions) -> dict[str, NDArray[np.int64]]:
-    """How many CUDA graphs each region launches, and the time in its launch calls."""
-    count = len(regions)
+def _launch_calls(
+    trace: Trace, launches: Launches, regions: Regions, kept: NDArray[np.intp]
+) -> dict[str, NDArray[np.int64]]:
+    """How many CUDA graphs each of the regions KEPT launches, and the time in its launch calls."""
+    count = len(kept)
+    place = np.full(len(regions) + 1, _UNKNOWN)  # the last one for works outside of regions, whose region is -1
+    place[kept] = np.arange(count)
     leads = np.flatnonzero(launches.first_of_call)
-    region, call = regions.of_work[leads], launches.call[leads]
-    timed = _timed(trace, launches, leads) & (region >= 0)
+    of = np.flatnonzero(place[regions.of_work[leads]] != _UNKNOWN)
+    region, call = place[regions.of_work[leads[of]]], launches.call[leads[of]]
+    timed = _timed(trace, launches, leads, of)
     duration = trace.calls.end[call] - trace.calls.start[call]
-    graphs = launches.graph[leads] & (region >= 0)
     return {
-        "graph_launches": np.bincount(region[graphs], minlength=count),
+        "graph_launches": np.bincount(region[launches.graph[leads[of]]], minlength=count),
         "launch_call": np.bincount(region[timed], duration[timed], count).astype(np.int64),
         "timed_calls": np.bincount(region[timed], minlength=count),
     }
 
 
-def _periods(trace: Trace, launches: Launches, regions: Regions) -> dict[str, NDArray[np.int64]]:
-    """How many calls of each class each region's period has; -1 where a region has no period."""
-    calls, count = trace.calls, len(regions)
-    inside = np.flatnonzero((regions.of_work >= 0) & (launches.call >= 0))
-    begin = np.full(count, np.iinfo(np.int64).max)
-    np.minimum.at(begin, regions.of_work[inside], calls.start[launches.call[inside]])
-    thread = np.zeros(count, np.int64)
-    earliest = calls.start[launches.call[inside]] == begin[regions.of_work[inside]]
-    thread[regions.of_work[inside[earliest]]] = calls.thread[launches.call[inside[earliest]]]
-
+def _periods(
+    trace: Trace, launches: Launches, evidence: Evidence, kept: NDArray[np.intp]
+) -> dict[str, NDArray[np.int64]]:
+    """How many calls of each class the periods of the regions KEPT have; -1 where a region has no period."""
+    calls, begin = trace.calls, evidence.instances.start
     # Threads lie one after the other on one axis: see `ThreadActivity`.
     origin = int(calls.start.min())
     stride = int(calls.end.max()) - origin + 1
+    thread = _threads(trace, evidence)
     axis = begin - origin + thread * stride
     order = np.argsort(axis, kind="stable")
-    ordered, of_thread = axis[order], thread[order]
-    closed = np.append(of_thread[1:] == of_thread[:-1], False)
+    following = np.full(len(order), _UNKNOWN)
+    is_closed = thread[order][1:] == thread[order][:-1]
+    following[order[:-1][is_closed]] = axis[order[1:][is_closed]]
+    first, stop = axis[kept], following[kept]
 
     def per_period(rows: NDArray[np.signedinteger]) -> NDArray[np.int64]:
-        time = calls.start[rows] - origin + calls.thread[rows].astype(np.int64) * stride
-        place = np.searchsorted(ordered, time, side="right") - 1
-        rows_inside = (place >= 0) & (of_thread[place] == calls.thread[rows])
-        found = np.bincount(place[rows_inside], minlength=count)
-        counts = np.empty(count, np.int64)
-        counts[order] = np.where(closed, found, _UNKNOWN)
-        return counts
+        time = _ascending(calls.start[rows] - origin + calls.thread[rows].astype(np.int64) * stride)
+        return np.where(stop == _UNKNOWN, _UNKNOWN, np.searchsorted(time, stop) - np.searchsorted(time, first))
 
     leads = np.flatnonzero(launches.first_of_call)
     copies = leads[np.isin(trace.works.kind[leads], (WorkKind.MEMCPY, WorkKind.MEMSET)) & ~launches.graph[leads]]
@@ -307,6 +317,22 @@ def _periods(trace: Trace, launches: Launches, regions: Regions) -> dict[str, ND
         "allocations": per_period(np.flatnonzero(launches.call_class == CallClass.MEMORY)),
         "copies": per_period(launches.call[copies]),
     }
+
+
+def _threads(trace: Trace, evidence: Evidence) -> NDArray[np.int64]:
+    """Shape (regions,): the thread of each region's first launch call."""
+    calls, launches, of_work = trace.calls, evidence.launches, evidence.regions.of_work
+    thread = np.zeros(len(evidence.regions), np.int64)
+    if len(trace.threads) > 1:
+        inside = np.flatnonzero((of_work >= 0) & (launches.call >= 0))
+        first = inside[calls.start[launches.call[inside]] == evidence.instances.start[of_work[inside]]]
+        thread[of_work[first]] = calls.thread[launches.call[first]]
+    return thread
+
+
+def _ascending(values: NDArray[np.int64]) -> NDArray[np.int64]:
+    """VALUES sorted; most columns of a trace are."""
+    return values if (values[1:] >= values[:-1]).all() else np.sort(values)
 
 
 def _compact(values: NDArray[np.float64]) -> int | list[int | None] | None:

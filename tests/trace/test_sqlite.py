@@ -129,6 +129,57 @@ def test_a_table_read_in_pieces_equals_the_table(
         assert database.read("t", {"v": "v"}, where="v % 2 OR v = 4")["v"].tolist() == [v for (v,) in odd]
 
 
+COLUMNS = st.one_of(
+    st.just(st.just(7)),
+    st.just(st.none()),
+    st.just(st.integers(0, 40)),
+    st.just(st.integers(-(2**63), 2**63 - 1)),
+    st.just(st.integers(2**63 - 50, 2**63 - 1)),
+    st.just(st.integers(-(2**63), -(2**63) + 50)),
+    st.just(st.one_of(st.none(), st.integers(0, 3))),
+)
+"""What a column may hold, row by row."""
+
+
+@settings(max_examples=60, deadline=None)
+@given(data=st.data(), kinds=st.lists(COLUMNS, min_size=1, max_size=6), rows=st.integers(200, 400))
+def test_columns_read_together_equal_the_table_whatever_a_few_rows_hold(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject, kinds: list[st.SearchStrategy[int | None]], rows: int
+) -> None:
+    """Columns are packed by a sample of their rows; rows unlike those of the sample have to arrive all the same."""
+    columns = [data.draw(st.lists(kind, min_size=8, max_size=8)) * (rows // 8) for kind in kinds]
+    for column in columns:
+        for place in data.draw(st.lists(st.integers(0, len(column) - 1), max_size=2)):
+            column[place] = data.draw(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)))
+    names = [f"c{number}" for number in range(len(columns))]
+    path = tmp_path_factory.mktemp("packed") / "t.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"CREATE TABLE t ({', '.join(names)})")
+        connection.executemany(f"INSERT INTO t VALUES ({', '.join('?' * len(names))})", zip(*columns, strict=True))
+    with pytest.MonkeyPatch.context() as patch, Database(path) as database:
+        patch.setattr(reader, "PIECE_ROWS", 100)
+        patch.setattr(reader, "SAMPLE_ROWS", 16)
+        found = database.read("t", {name: f'"{name}"' for name in names})
+    for name, column in zip(names, columns, strict=True):
+        assert found[name].tolist() == [value or 0 for value in column]
+
+
+@pytest.mark.parametrize("wrong", ["abc", "12", 1.5, b"bytes"])
+@pytest.mark.parametrize("place", [0, 150, 511])
+def test_no_integer_in_a_row_that_was_not_looked_at_is_bad_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: object, place: int
+) -> None:
+    path = tmp_path / "t.sqlite"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE t (a, b, c)")
+        rows: list[tuple[object, ...]] = [(row, 7, row % 5) for row in range(512)]
+        rows[place] = (place, 7, wrong)
+        connection.executemany("INSERT INTO t VALUES (?, ?, ?)", rows)
+    monkeypatch.setattr(reader, "PIECE_ROWS", 100)
+    with Database(path) as database, pytest.raises(BadInput, match="no integers"):
+        database.read("t", {"a": "a", "b": "b", "c": "c"})
+
+
 @pytest.mark.parametrize(
     "table",
     [

@@ -22,6 +22,7 @@ from adbc_driver_sqlite import connect
 from nanoarrow import c_array_stream  # type: ignore[import-untyped]
 
 from advisor.errors import BadInput
+from advisor.trace.readers.packing import packing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -29,12 +30,19 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from advisor.trace.readers.packing import Packing
+
 __all__ = ["Database", "cores", "joined"]
 
 PIECE_ROWS = 1 << 19
 """Large tables are read in ranges of about so many row ids, each on a connection and a thread of its own."""
+SAMPLE_ROWS = 128
+"""Rows of a large table from which is guessed what its columns hold."""
 
 EXPORT_AGAIN = "export it again with `nsys export --type sqlite REPORT.nsys-rep`"
+
+INTEGER = "l"
+"""Arrow's format for int64."""
 
 SQLITE_MAGIC = b"SQLite format 3\x00"
 HOT_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
@@ -64,9 +72,10 @@ class _Piece:
     """A part of a table's rows."""
 
     table: str
-    query: str
-    columns: tuple[str, ...]
+    columns: Mapping[str, str]
+    where: str | None
     rows_at_most: int
+    packing: Packing | None = None
 
 
 class Database:
@@ -202,11 +211,14 @@ class Database:
         # Where ids are sparse there are fewer rows than ids: never more than the file has bytes.
         count = min(-(-(high - low) // PIECE_ROWS), -(-self._size // PIECE_ROWS))
         if count <= 1:
-            yield _Piece(table, _select(table, columns.values(), where), tuple(columns), self._size)
+            yield _Piece(table, columns, where, self._size)
             return
-        for first, stop in pairwise(low + (high - low) * step // count for step in range(count + 1)):
+        sampled = ", ".join(str(low + (high - 1 - low) * part // (SAMPLE_ROWS - 1)) for part in range(SAMPLE_ROWS))
+        sample = self._rows(_select(table, columns.values(), f"rowid IN ({sampled})"))
+        found = packing([*columns.values()], sample)
+        for first, stop in pairwise(low + (high - low) * part // count for part in range(count + 1)):
             condition = f"rowid >= {first} AND rowid < {stop}" + (f" AND ({where})" if where else "")
-            yield _Piece(table, _select(table, columns.values(), condition), tuple(columns), stop - first)
+            yield _Piece(table, columns, condition, stop - first, found)
 
     def _row_ids(self, table: str) -> tuple[int, int]:
         """The lowest row id, and one more than the highest; (0, 0) where the table cannot be split by it."""
@@ -221,6 +233,21 @@ class Database:
         return (0, 0) if low is None else (low, high + 1)
 
     def _read_piece(self, piece: _Piece) -> list[NDArray[np.int64]]:
+        if piece.packing is not None:
+            formats, batches = self._fetch(piece, piece.packing.expressions())
+            # NULL in the packed number: a row is unlike those of the sample.
+            if {*formats} == {INTEGER} and not any(batch.child(0).view().null_count for batch in batches):
+                return piece.packing.unpack(_columns(batches, len(formats)))
+        formats, batches = self._fetch(piece, [*piece.columns.values()])
+        for name, found in zip(piece.columns, formats, strict=True):
+            if found != INTEGER:
+                raise BadInput(
+                    f"{self._path}: {name} of table {piece.table} holds values that are no integers: {EXPORT_AGAIN}"
+                )
+        return _columns(batches, len(formats))
+
+    def _fetch(self, piece: _Piece, expressions: Sequence[str]) -> tuple[list[str], list[Any]]:
+        """The Arrow formats of EXPRESSIONS, and their values in batches of rows."""
         try:
             with (
                 connect(self._uri) as database,
@@ -229,20 +256,11 @@ class Database:
             ):
                 # One batch for all rows: the driver fills the first one inside `execute_query`, without the GIL.
                 statement.set_options(**{"adbc.sqlite.query.batch_rows": str(min(piece.rows_at_most, self._size))})
-                statement.set_sql_query(piece.query)
+                statement.set_sql_query(_select(piece.table, expressions, piece.where))
                 with c_array_stream(statement.execute_query()[0]) as stream:
-                    self._check_integers(piece, stream.get_schema())
-                    batches = list(stream)
+                    return [child.format for child in stream.get_schema().children], list(stream)
         except (AdbcError, OSError, RuntimeError) as error:
             self._raise_bad_input(error)
-        return [joined([_values(batch.child(place)) for batch in batches]) for place in range(len(piece.columns))]
-
-    def _check_integers(self, piece: _Piece, schema: Any) -> None:
-        for name, child in zip(piece.columns, schema.children, strict=True):
-            if child.format != "l":
-                raise BadInput(
-                    f"{self._path}: {name} of table {piece.table} holds values that are no integers: {EXPORT_AGAIN}"
-                )
 
     def _raise_bad_input(self, error: Exception) -> NoReturn:
         """Say in one line what SQLite found wrong with the file; what is wrong with the query stays as it is."""
@@ -270,6 +288,10 @@ def _quoted(name: str) -> str:
 def cores() -> int:
     """How many processor cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _columns(batches: Sequence[Any], count: int) -> list[NDArray[np.int64]]:
+    return [joined([_values(batch.child(place)) for batch in batches]) for place in range(count)]
 
 
 def _values(column: Any) -> NDArray[np.int64]:
