@@ -59,7 +59,6 @@ def analyze(
     """Measure where the GPU waits between kernels, say why, and what removing launches would save."""
     import advisor
     from advisor.report.analysis_text import render_analysis
-    from advisor.trace.verdicts import CANNOT_DECIDE
 
     reports.check(trace)
     with _progress(trace) as progress:
@@ -77,7 +76,7 @@ def analyze(
     reports.answer(analysis, lambda width: render_analysis(analysis, top=top, width=width, findings=findings))
     if fail_on_flag and analysis.flagged:
         raise typer.Exit(1)
-    if fail_on_flag and any(graph.verdict == CANNOT_DECIDE for graph in analysis.graph_figures):
+    if fail_on_flag and any(graph.gap_ratio is None for graph in analysis.graph_figures):
         raise typer.Exit(3)
 
 

@@ -198,21 +198,11 @@ def unable() -> str | None:
     """Why nothing can be profiled on this machine; None where it can."""
     if shutil.which("nsys") is None:
         return "cannot profile: nsys is not on PATH (install Nsight Systems); the block ran once, unmeasured"
-    if not has_gpu():
+    from advisor.measure.machine import driver
+
+    if not driver().works:
         return "cannot profile: no NVIDIA GPU on this machine; the block ran once, unmeasured"
     return None
-
-
-def has_gpu() -> bool:
-    """Whether the NVIDIA driver sees a GPU."""
-    import ctypes
-
-    try:
-        cuda = ctypes.CDLL("nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1")
-    except OSError:
-        return False
-    count = ctypes.c_int()
-    return cuda.cuInit(0) == 0 and cuda.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
 
 
 def _words(comparison: Comparison) -> str:

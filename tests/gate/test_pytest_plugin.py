@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from advisor.gate import pytest_plugin
 from advisor.gate.baseline import load_baseline
+from advisor.measure import machine
 
 if TYPE_CHECKING:
     from _pytest.pytester import RunResult
@@ -67,7 +67,7 @@ def nsys(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     script = project.path / "bin" / "nsys"
     script.write_text(NSYS.format(python=sys.executable), encoding="utf-8")
     script.chmod(script.stat().st_mode | stat.S_IXUSR)
-    monkeypatch.setattr(pytest_plugin, "has_gpu", lambda: True)
+    monkeypatch.setattr(machine, "driver", lambda: machine.Fact("NVIDIA driver", True, "a GPU"))
 
 
 def run(project: pytest.Pytester, *arguments: str, test: str = "test_decode") -> RunResult:
@@ -84,7 +84,7 @@ def test_without_nsys_the_block_runs_and_the_test_is_skipped_with_the_reason(pro
 
 @pytest.mark.usefixtures("nsys")
 def test_without_a_gpu_the_reason_says_so(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pytest_plugin, "has_gpu", lambda: False)
+    monkeypatch.setattr(machine, "driver", lambda: machine.Fact("NVIDIA driver", False, "no GPU"))
     result = run(project)
     result.assert_outcomes(skipped=1)
     result.stdout.fnmatch_lines(["*no NVIDIA GPU*"])
