@@ -28,7 +28,8 @@ def init_ci(
     from advisor.output import write_text
 
     if not folder.is_dir():
-        raise BadInput(f"{folder} is no folder: name the repository with --to")
+        what = "is no folder" if folder.exists() else "does not exist"
+        raise BadInput(f"{folder} {what}: name the repository's folder with --to")
     files = {RECORD: RECORD_SCRIPT}
     if host is Host.GITHUB:
         files[".github/workflows/launch-overhead.yml"] = GITHUB

@@ -16,7 +16,7 @@ from advisor.report.chain_names import chain_name
 from advisor.trace.causes import FUSIBLE
 from advisor.trace.findings.finding import HIGH, INFO, MEDIUM
 from advisor.trace.verdicts import CANNOT_DECIDE
-from advisor.words import duration, duration_range, percent, plain, short_name
+from advisor.words import counted, duration, duration_range, percent, plain, short_name
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -135,7 +135,8 @@ def _candidates(analysis: Analysis, most: int) -> RenderableType:
         times = f"{row.occurrences:,} \N{MULTIPLICATION SIGN}"
         table.add_row(_cut(chain_name(row)), times, duration_range(*row.saving_ns))
     where = "of this trace" if whole else f"of a run of {plain(first.graph)}"
-    text = f"All {levers.chains:,} chains {where}: {duration_range(*levers.fusion_ns)}."
+    chains = f"All {levers.chains:,} chains" if levers.chains > 1 else "This chain"
+    text = f"{chains} {where}: {duration_range(*levers.fusion_ns)}."
     if levers.capture_ns and levers.capture_ns[1]:
         text += f" CUDA graph capture instead: {duration_range(*levers.capture_ns)}."
     return Group(table, Text(text + "\n"))
@@ -145,7 +146,9 @@ def _kernels(analysis: Analysis, top: int, narrow: bool) -> RenderableType:
     listed = analysis.kernel_figures[:top]
     rest = len(analysis.kernel_figures) - len(listed)
     device = device_word(analysis)
-    table = _table(f"{device} work with the largest fusible gaps" + (f" ({rest:,} more names)" if rest > 0 else ""))
+    table = _table(
+        f"{device} work with the largest fusible gaps" + (f" ({counted(rest, 'more name')})" if rest > 0 else "")
+    )
     table.add_column("name")
     if not narrow:
         table.add_column("class", no_wrap=True)

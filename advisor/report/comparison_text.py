@@ -24,7 +24,7 @@ from advisor.report.comparison_words import (
     kernel_lines,
     shown_measures,
 )
-from advisor.words import duration, percent, plain
+from advisor.words import counted, duration, percent, plain
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
     from advisor.gate.baseline import Baseline
     from advisor.gate.result import Comparison, GraphResult, MeasureResult
+    from advisor.trace.samples import Samples
 
 __all__ = ["render_baseline", "render_comparison"]
 
@@ -58,7 +59,7 @@ def render_comparison(comparison: Comparison, *, verdict: bool = True) -> Render
     for graph in comparison.graphs[:GRAPHS_LISTED]:
         parts += _graph(graph)
     if len(comparison.graphs) > GRAPHS_LISTED:
-        parts.append(Text(f"\n{len(comparison.graphs) - GRAPHS_LISTED} more graphs: see --json"))
+        parts.append(Text(f"\n{counted(len(comparison.graphs) - GRAPHS_LISTED, 'more graph')}: see --json"))
     if comparison.budgets:
         parts.append(Text("\nBudgets", style="bold"))
         for row in comparison.budgets:
@@ -115,27 +116,25 @@ def _measures(rows: list[MeasureResult]) -> Table:
 
 
 def render_baseline(baseline: Baseline, path: Path, accepted: Comparison | None) -> RenderableType:
-    """What `advisor baseline` prints: what was recorded, and whether it will be enough."""
+    """What `advisor baseline` prints: what was recorded (medians over all runs), and whether it will be enough."""
     count = len(baseline.runs)
-    parts: list[RenderableType] = [Text(f"Recorded {count} run{'s' if count > 1 else ''} in {plain(str(path))}.")]
+    parts: list[RenderableType] = [Text(f"Recorded {counted(count, 'run')} in {plain(str(path))}.")]
     table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
     table.add_column("graph", overflow="fold")
     for heading in ("kernels", "executions", "fusible gap", "gap ratio"):
         table.add_column(heading, justify="right", no_wrap=True)
-    too_few = False
-    for samples in [samples for run in baseline.runs[:1] for samples in run.samples][:GRAPHS_LISTED]:
-        executions_of = [
-            other.instances for run in baseline.runs for other in run.samples if other.graph == samples.graph
-        ]
-        too_few |= sum(executions_of) < Thresholds().min_instances
-        ratio, gap = (MEASURES[key].of(samples) for key in ("gap_ratio", "fusible_gap"))
-        table.add_row(
-            Text(plain(samples.graph)),
-            f"{sum(samples.counts):,}",
-            f"{sum(executions_of):,}",
-            duration(float(np.median(gap))),
-            percent(float(np.median(ratio))),
+    graphs: dict[str, list[Samples]] = {}
+    for run in baseline.runs:
+        for samples in run.samples:
+            graphs.setdefault(samples.graph, []).append(samples)
+    count_of = {name: sum(samples.instances for samples in found) for name, found in graphs.items()}
+    for name, found in list(graphs.items())[:GRAPHS_LISTED]:
+        gap, ratio = (
+            float(np.median(np.concatenate([MEASURES[key].of(samples) for samples in found])))
+            for key in ("fusible_gap", "gap_ratio")
         )
+        kernels = f"{sum(found[0].counts):,}"
+        table.add_row(Text(plain(name)), kernels, f"{count_of[name]:,}", duration(gap), percent(ratio))
     if table.row_count:
         parts.append(Padding(table, (0, 0, 0, 2)))
     for run in baseline.runs:
@@ -143,7 +142,7 @@ def render_baseline(baseline: Baseline, path: Path, accepted: Comparison | None)
             parts.append(_line("", f"{run.fusion.model}: {duration(run.fusion.latency_ns)} on {run.fusion.provider}"))
     if count == 1:
         parts.append(_line("", "One run: how much runs drift is assumed. Give several and it is measured.", "yellow"))
-    if too_few:
+    if any(executions_of < Thresholds().min_instances for executions_of in count_of.values()):
         parts.append(
             _line("", f"Statistics need {Thresholds().min_instances} executions of a graph: record more.", "yellow")
         )

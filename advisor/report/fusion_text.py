@@ -13,7 +13,7 @@ from rich.text import Text
 from advisor.fuse.result import Status
 from advisor.measure.statistics import Verdict
 from advisor.report import fusion_words as words
-from advisor.words import duration, plain
+from advisor.words import counted, duration, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -93,7 +93,7 @@ def _reasons(report: FusionReport) -> Iterator[str]:
     yield from lines[:LISTED_REASONS]
     if len(lines) > LISTED_REASONS:
         rest = len(lines) - LISTED_REASONS
-        yield f"{rest} more reason{'s' if rest != 1 else ''}: --html or --json tells all"
+        yield f"{counted(rest, 'more reason')}: --html or --json tells all"
 
 
 def _batches(report: FusionReport, *, narrow: bool) -> Table:

@@ -243,14 +243,14 @@ def gaps(report: FusionReport) -> str | None:
         return f"Gaps were not recorded: {plain(measured.reason)}."
     kernels = measured.recorder == "nsys"
     what = "Gaps between kernels" if kernels else f"Dispatch gaps between the nodes of {report.provider}"
-    works = "kernels" if kernels else "nodes"
+    unit = "kernel" if kernels else "node"
     sides = [measured.before] if measured.after is None else [measured.before, measured.after]
     if any(side.ratio is None for side in sides):
         return f"{what}: cannot decide, the recording does not show enough of them."
     ratios = " → ".join(percent(side.ratio) for side in sides)
     times = " → ".join(duration(side.gap_ns) for side in sides)
-    counts = " → ".join(f"{side.works:,}" for side in sides)
-    return f"{what}: gap ratio {ratios} ({times} a run; {counts} {works}, the profiler's own time included)."
+    counts = "".join(f"{side.works:,} → " for side in sides[:-1]) + counted(sides[-1].works, unit)
+    return f"{what}: gap ratio {ratios} ({times} a run; {counts}, the profiler's own time included)."
 
 
 def kernels(report: FusionReport) -> str | None:

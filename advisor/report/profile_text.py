@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from advisor.trace.verdicts import CANNOT_DECIDE
-from advisor.words import duration, percent, plain
+from advisor.words import counted, duration, percent, plain
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -54,24 +54,25 @@ def render_profile(profile: ModelProfile, *, top: int, width: int) -> Renderable
 
 def _summary(profile: ModelProfile) -> Panel:
     run, threshold = profile.run, percent(profile.analysis.threshold)
-    works = "nodes" if profile.recorder == "onnxruntime" else "kernels"
+    unit = "node" if profile.recorder == "onnxruntime" else "kernel"
     text = Text()
     if run.gap_ratio is None:
         text.append("Cannot decide: the recording does not show enough of the gaps.", style="bold")
     else:
         side = "over" if run.flagged else "not over"
+        several = run.kernels_per_instance > 1
+        between = f"that much of a run passes between its {unit}s" if several else f"a run is a single {unit}"
         text.append(
-            f"Gap ratio {percent(run.gap_ratio)}, {side} the threshold of {threshold}: that much of a run passes "
-            f"between its {works}.",
+            f"Gap ratio {percent(run.gap_ratio)}, {side} the threshold of {threshold}: {between}.",
             style="bold",
         )
     text.append(f"\nA run takes {duration(profile.latency_ns)} at {profile.level.value}.")
     text.append(
-        f" While it is recorded, {duration(run.span_ns)}: {duration(run.busy_ns)} in {run.kernels_per_instance:,} "
-        f"{works}, {duration(run.fusible_gap_ns)} between them."
+        f" While it is recorded, {duration(run.span_ns)} in the median: {duration(run.busy_ns)} in "
+        f"{counted(run.kernels_per_instance, unit)}, {duration(run.fusible_gap_ns)} between them."
     )
     shapes = ", ".join(f"{plain(name)} {list(shape)}" for name, shape in list(profile.shapes.items())[:4])
-    threads = f", {profile.threads} thread{'s' if profile.threads != 1 else ''}" if profile.threads else ""
+    threads = f", {counted(profile.threads, 'thread')}" if profile.threads else ""
     text.append(
         f"\n{profile.runs:,} runs after {profile.warm_up} to warm up, on {profile.provider}, onnxruntime "
         f"{profile.onnxruntime}{threads}{shapes and f', {shapes}'}."
@@ -94,7 +95,7 @@ def _count(count: float) -> str:
 def _classes(profile: ModelProfile, *, narrow: bool) -> Table:
     table = _table("Where the time of a run goes, by class")
     table.add_column("class", no_wrap=True)
-    for heading in ("times", "time a run", "share"):
+    for heading in ("times", "mean a run", "share"):
         table.add_column(heading, justify="right", no_wrap=True)
     if not narrow:
         table.add_column("", no_wrap=True, width=BAR_WIDTH)
@@ -111,7 +112,7 @@ def _nodes(profile: ModelProfile, top: int, width: int) -> Table:
     table = _table("By node" + (f" ({rest:,} more)" if rest > 0 else ""))
     table.add_column("node")
     table.add_column("operator")
-    for heading in ("time a run", "share") if narrow else ("times", "time a run", "share"):
+    for heading in ("mean a run", "share") if narrow else ("times", "mean a run", "share"):
         table.add_column(heading, justify="right", no_wrap=True)
     for row in profile.nodes[:top]:
         figures = [_count(row.count), duration(row.time_ns), percent(row.share)]

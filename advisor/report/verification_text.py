@@ -9,7 +9,7 @@ from rich.console import Group
 from rich.panel import Panel
 from rich.text import Text
 
-from advisor.words import plain
+from advisor.words import counted, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -48,7 +48,7 @@ def _summary(comparison: ModelComparison) -> Panel:
         text.append(f"\n{_renamed(comparison.renamed)}", style="yellow")
     for level, check in comparison.checks.items():
         if check.passed:
-            sets = f"{check.inputs} set{'s' if check.inputs != 1 else ''} of inputs"
+            sets = f"{counted(check.inputs, 'set')} of inputs"
             error = "no difference at all"
             if check.max_abs_error:
                 error = f"largest difference {check.max_abs_error:.1e} (output {plain(check.worst_output or '')})"
@@ -56,7 +56,7 @@ def _summary(comparison: ModelComparison) -> Panel:
         else:
             text.append(f"\n{level.value}: {plain(check.reason)}.")
     for mark, model in (("first", comparison.a), ("second", comparison.b)):
-        text.append(f"\n{mark}: {plain(str(model.path))} ({model.nodes:,} node{'s' if model.nodes != 1 else ''})")
+        text.append(f"\n{mark}: {plain(str(model.path))} ({counted(model.nodes, 'node')})")
     shapes = ", ".join(f"{plain(name)} {list(shape)}" for name, shape in list(comparison.shapes.items())[:4])
     text.append(f"\nRun on {comparison.provider}, onnxruntime {comparison.onnxruntime}{shapes and f', {shapes}'}.")
     return Panel(text, border_style="green" if comparison.equal else "red", box=box.ROUNDED)
@@ -77,7 +77,7 @@ def _departure(comparison: ModelComparison) -> Iterator[str]:
     before = "no value that both models name comes before it"
     if departure.equal_before:
         count = departure.equal_before
-        before = f"{count:,} value{'s' if count != 1 else ''} before it {'are' if count != 1 else 'is'} equal"
+        before = f"{counted(count, 'value')} before it {'are' if count != 1 else 'is'} equal"
     yield f"First value that differs: {plain(departure.value)} ({before})"
     yield f"  it {plain(departure.reason)} ({departure.input_set} inputs)"
     yield f"  first model:  {_nodes(departure.a)}"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import jsonschema
+import numpy as np
 import pytest
 import xmlschema
 from hypothesis import given, settings
@@ -20,12 +21,13 @@ from rich.console import Console
 
 from advisor.gate.baseline import record
 from advisor.gate.compare import compare
-from advisor.gate.measures import Unit
+from advisor.gate.measures import MEASURES, Unit
 from advisor.gate.policy import Policy, Waiver
 from advisor.gate.result import Comparison, GraphResult, MeasureResult, Status
 from advisor.report.comparison_annotations import comparison_annotations
-from advisor.report.comparison_text import render_comparison
+from advisor.report.comparison_text import render_baseline, render_comparison
 from advisor.report.formats import COMPARISON
+from advisor.words import percent
 from sample_traces.operations import Launch, Synchronize
 from tests.gate.simulated import loop, recording, step
 
@@ -107,6 +109,18 @@ def test_a_baseline_is_valid(tmp_path: Path) -> None:
     document = json.loads((tmp_path / "base.json").read_text(encoding="utf-8"))
     assert document == json.loads(json.dumps(made.to_dict()))
     jsonschema.validate(document, schema("baseline-1"))
+
+
+def test_what_a_baseline_shows_is_of_all_its_runs(tmp_path: Path) -> None:
+    """One run in which the host is quick, two in which it is slow, and a graph that only the last one has."""
+    quick, slow = recording(loop(step(host_ns=1))), recording(loop(step(host_ns=50_000)))
+    last = recording(loop(step(host_ns=50_000), step(name="late")))
+    console = Console(width=120, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+    console.print(render_baseline(record([quick, slow, last], reason="first"), tmp_path / "base.json", None))
+    rows = {line.split()[0]: line for line in console.export_text().splitlines() if line.strip()}
+    (samples,) = slow.samples
+    assert percent(float(np.median(MEASURES["gap_ratio"].of(samples)))) in rows["step"]
+    assert "late" in rows
 
 
 @every

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from advisor.trace.findings.finding import INFO, MEDIUM_SHARE, Finding, Rule
 from advisor.trace.verdicts import GPU_BOUND
-from advisor.words import duration, percent, short_name
+from advisor.words import counted, duration, percent, short_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -54,7 +54,7 @@ def _traffic(subject: Subject) -> str:
     if levers is None or levers.fusion_ns[1] < MEDIUM_SHARE * subject.busy_ns:
         return ""
     return (
-        f" Fusing its {levers.chains:,} chains may still save memory traffic, predicted at most "
+        f" Fusing its {counted(levers.chains, 'chain')} may still save memory traffic, predicted at most "
         f"{duration(levers.fusion_ns[1])} of its {duration(subject.busy_ns)}."
     )
 
