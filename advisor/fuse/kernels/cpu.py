@@ -37,14 +37,15 @@ class Level:
     Attributes:
         cpu: LLVM's name of it.
         width: Bits of a vector.
-        interleaved: Vectors that go through a loop together, so that none waits for the other.
+        interleaved: Vectors that go through a loop together, so that none waits for the other: in loops that compute
+            functions such as exp, and in others, where more only leave a longer rest of a row.
         fused: Whether it multiplies and adds in one instruction.
         halves: Whether it converts float16.
     """
 
     cpu: str
     width: int
-    interleaved: int = 4
+    interleaved: tuple[int, int] = (4, 2)
     fused: bool = True
     halves: bool = True
 
@@ -55,10 +56,10 @@ class Level:
 
 
 LEVELS: Mapping[str, Level] = {
-    "v2": Level("x86-64-v2", 128, fused=False, halves=False),
+    "v2": Level("x86-64-v2", 128, (4, 4), fused=False, halves=False),
     "v3": Level("x86-64-v3", 256),
-    "v4": Level("x86-64-v4", 512, interleaved=2),
-    "v8": Level("generic", 128),
+    "v4": Level("x86-64-v4", 512, (2, 2)),
+    "v8": Level("generic", 128, (4, 4)),
 }
 """x86-64 by the levels of its psABI, and aarch64's first version."""
 _VECTORISED, _SCALAR = "!0", "!1"
@@ -222,7 +223,9 @@ class _Kernel:
             operators.store(b, x, pointer, dtype, _ACCESS)
         b.emit(f"{index}.next = add nuw nsw i64 {index}, 1")
         b.emit(f"{index}.more = icmp slt i64 {index}.next, %columns")
-        identity = self._loop_metadata()
+        new = (expression.values[place] for place in values.keys() - self.known.keys())
+        is_long = any(isinstance(value, Operation) and value.op_type in operators.APPROXIMATED for value in new)
+        identity = self._loop_metadata(self.level.interleaved[0 if is_long else 1])
         b.emit(f"br i1 {index}.more, label %{body}, label %{end}, !llvm.loop !{identity}")
         b.label(end)
         for place, result in results.items():
@@ -230,9 +233,9 @@ class _Kernel:
             b.lines[phis[place]] = f"  {totals[place].name} = {phi}"
             self.known[place] = b.define(result.type, phi)
 
-    def _loop_metadata(self) -> int:
+    def _loop_metadata(self, interleaved: int) -> int:
         identity = _FIRST_LOOP + self.first_loop + len(self.loops)
-        hints = "!5, !6" if self.general else f"!3, !4, {_INTERLEAVED[self.level.interleaved]}"
+        hints = "!5, !6" if self.general else f"!3, !4, {_INTERLEAVED[interleaved]}"
         self.loops.append(f"!{identity} = distinct !{{!{identity}, {hints}}}")
         return identity
 

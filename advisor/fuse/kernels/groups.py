@@ -10,6 +10,7 @@ from advisor.fuse.kernels.expression import MOST_TENSORS, REDUCTIONS, Access, Op
 from advisor.fuse.kernels.flow import Flow
 from advisor.fuse.kernels.formula import Formula, NotExpressible, Term
 from advisor.fuse.kernels.lowering import Call, lower
+from advisor.fuse.kernels.operators import APPROXIMATED
 from advisor.fuse.kernels.space import Space
 
 if TYPE_CHECKING:
@@ -27,7 +28,6 @@ MOST_OPERATIONS = 256
 MOST_APPROXIMATIONS = 3
 """Of functions such as exp, for each element: in a longer chain each takes half as long again (measured), because less
 of neighbouring elements is computed meanwhile. Mish has three."""
-APPROXIMATIONS = frozenset({"Cos", "Erf", "Exp", "Log", "Pow", "Sigmoid", "Sin", "Tanh"})
 MOST_STAGES = 4
 """Reductions of which each needs the one before: the row is read again for each."""
 
@@ -145,7 +145,7 @@ def _constant(node: ir.Node, value: ir.Value, scope: Scope, formula: Formula) ->
 def _approximations(expression: Expression) -> int:
     """How many costly functions are computed for each element."""
     return sum(
-        isinstance(value, Operation) and value.op_type in APPROXIMATIONS and not on_row
+        isinstance(value, Operation) and value.op_type in APPROXIMATED and not on_row
         for value, on_row in zip(expression.values, expression.on_rows, strict=True)
     )
 

@@ -20,7 +20,18 @@ from advisor.fuse.kernels.builder import Builder, Number, Value
 if TYPE_CHECKING:
     from advisor.fuse.kernels.expression import Operation
 
-__all__ = ["EXPENSIVE", "MEMORY", "REGISTER", "apply", "combine", "load", "neutral", "store", "supports"]
+__all__ = [
+    "APPROXIMATED",
+    "EXPENSIVE",
+    "MEMORY",
+    "REGISTER",
+    "apply",
+    "combine",
+    "load",
+    "neutral",
+    "store",
+    "supports",
+]
 
 _D = ir.DataType
 MEMORY = {
@@ -37,6 +48,8 @@ SMALL = frozenset({_D.INT8, _D.UINT8})
 EXPENSIVE = {"Cos": 20, "Div": 6, "Erf": 25, "Exp": 15, "Log": 25, "Mod": 40, "Pow": 60, "Sigmoid": 20, "Sin": 20,
              "Sqrt": 6, "Tanh": 20}  # fmt: skip
 """Cost of operations that take much more than one addition, in additions."""
+APPROXIMATED = frozenset({"Cos", "Erf", "Exp", "Log", "Pow", "Sigmoid", "Sin", "Tanh"})
+"""Those that are long chains of instructions, each of which waits for the one before."""
 
 
 @dataclass(frozen=True)
