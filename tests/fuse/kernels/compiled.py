@@ -71,11 +71,14 @@ class Compiled:
 
 
 def compiled(expressions: list[Expression], level: str | None = None) -> Compiled:
-    """Compile expressions for this machine."""
-    level = level or host_level()
-    target = machine(level)
+    """Compile expressions for this machine; what is vectorised for a higher level is cut to what this machine has."""
+    host = host_level()
+    level = level or host
     text = kernel_module(expressions, [level]).replace("define hidden", "define")
-    engine = llvm.create_mcjit_compiler(optimised(text, target), target)
+    module = optimised(text, machine(level))
+    if level != host:
+        module = llvm.parse_assembly(str(module).replace(LEVELS[level].cpu, LEVELS[host].cpu))
+    engine = llvm.create_mcjit_compiler(module, machine(host))
     engine.finalize_object()
     return Compiled(engine, level)
 
