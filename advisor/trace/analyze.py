@@ -94,28 +94,26 @@ def analyze(
             "recorded or got lost. Record again with `nsys profile --trace=cuda,nvtx --cuda-graph-trace=node …`"
         )
     timeline = device_timeline(trace, launches)
+    on_gpu = any(entry.gpu for entry in trace.devices)
+    classes = op_classes(trace.work_names) if on_gpu else operator_classes(trace.work_names)
     say("finding why the GPU waited")
-    with ThreadPoolExecutor(1) as pool:  # beside the gaps: NumPy lets go of Python's lock
+    with ThreadPoolExecutor(1) as pool:  # what needs nothing of the rest: NumPy lets go of Python's lock
         found = pool.submit(find_regions, trace, launches, region)
         activity = ThreadActivity(trace, launches, dispatch_limit_ns)
         places = np.flatnonzero(timeline.exposed_gap)
         parts = split(trace, launches, activity, timeline.order[places], timeline.idle_since[places])
-        regions = found.result()
-    say("measuring graphs")
-    instances = measure_instances(trace, launches, timeline, activity, regions, parts)
-
-    totals = _totals(trace, launches, timeline, parts, threshold)
-    if len(regions):
-        graphs, runs = graph_figures(regions, instances, threshold)
-    else:
-        graphs, runs = (_whole_trace(launches, totals, threshold),), _one_run(trace)
-    evidence = Evidence(launches, timeline, places, parts, regions, instances, runs)
-    coverage = _coverage(trace, launches, regions)
-    on_gpu = any(entry.gpu for entry in trace.devices)
-    classes = op_classes(trace.work_names) if on_gpu else operator_classes(trace.work_names)
-    say("looking for what would help")
-    with ThreadPoolExecutor(1) as pool:
         figures = pool.submit(_kernel_figures, trace, launches, timeline, places, parts, threshold, classes)
+        regions = found.result()
+        say("measuring graphs")
+        instances = measure_instances(trace, launches, timeline, activity, regions, parts)
+        totals = _totals(trace, launches, timeline, parts, threshold)
+        if len(regions):
+            graphs, runs = graph_figures(regions, instances, threshold)
+        else:
+            graphs, runs = (_whole_trace(launches, totals, threshold),), _one_run(trace)
+        evidence = Evidence(launches, timeline, places, parts, regions, instances, runs)
+        coverage = _coverage(trace, launches, regions)
+        say("looking for what would help")
         chains = find_chains(trace, evidence, classes)
         levers = find_levers(trace, evidence, graphs, chains)
         subjects = find_subjects(trace, totals, graphs, evidence, levers, threshold)
@@ -243,24 +241,24 @@ def _kernel_figures(
 ) -> tuple[KernelFigures, ...]:
     works, calls = trace.works, trace.calls
     size = len(trace.work_names)
+    name = works.name.astype(np.intp)  # as counting wants it, once for all
 
-    def by_name(rows: NDArray[np.intp] | NDArray[np.bool_], values: NDArray[np.int64]) -> list[int]:
+    def by_name(names: NDArray[np.intp], values: NDArray[np.int64]) -> list[int]:
         # Exact: sums of ns stay under 2**53 (104 days).
-        return np.bincount(works.name[rows], values, size).astype(np.int64).tolist()  # type: ignore[no-any-return]
+        return np.bincount(names, values, size).astype(np.int64).tolist()  # type: ignore[no-any-return]
 
     matched = np.flatnonzero(launches.call >= 0)
     leads = np.flatnonzero(launches.first_of_call)
     called = launches.call[leads]
     latency = np.maximum(works.start[matched] - calls.start[launches.call[matched]], 0)
-    every = np.arange(len(works))
-    count = np.bincount(works.name, minlength=size).tolist()
-    matched_count = np.bincount(works.name[matched], minlength=size).tolist()
-    duration = by_name(every, works.end - works.start)
-    launch_call = by_name(leads, calls.end[called] - calls.start[called])
-    launch_latency = by_name(matched, latency)
-    queue = by_name(timeline.order, _queue_time(trace, launches, timeline))
-    gap_rows = timeline.order[places]
-    causes = np.array([by_name(gap_rows, part) if part.any() else [0] * size for part in parts]).T.tolist()
+    count = np.bincount(name, minlength=size).tolist()
+    matched_count = np.bincount(name[matched], minlength=size).tolist()
+    duration = by_name(name, works.end - works.start)
+    launch_call = by_name(name[leads], calls.end[called] - calls.start[called])
+    launch_latency = by_name(name[matched], latency)
+    queue = by_name(name[timeline.order], _queue_time(trace, launches, timeline))
+    behind = name[timeline.order[places]]
+    causes = np.array([by_name(behind, part) if part.any() else [0] * size for part in parts]).T.tolist()
     kind_of = np.zeros(size, np.uint8)
     kind_of[works.name] = works.kind
     figures = []
@@ -297,8 +295,10 @@ def _queue_time(trace: Trace, launches: Launches, timeline: Timeline) -> NDArray
         start, end, gap = trace.works.start[rows], trace.works.end[rows], timeline.exposed_gap[part]
         call = launches.call[rows]
         waited = np.flatnonzero(call >= 0)
-        waited = waited[trace.calls.end[call[waited]] < start[waited]]
         handed_over = trace.calls.end[call[waited]]
+        # Handed over to an idle device, a work waits for no other.
+        queued = handed_over < np.minimum(start, timeline.idle_since[part])[waited]
+        waited, handed_over = waited[queued], handed_over[queued]
         # Before its own start a device was busy for whatever was not idle.
         busy_at_start = start - start[0] - np.cumsum(gap)
         queue[span.first + waited] = busy_at_start[waited] - busy_before(handed_over, start, end, gap)

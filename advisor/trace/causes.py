@@ -75,6 +75,7 @@ _CAUSE_OF_CLASS = {
     CallClass.SYNC: Cause.SYNC,
 }
 """From the weakest to the strongest: where calls of one thread overlap, the later row hides the earlier."""
+_CAUSE_BY_CLASS = np.array([_CAUSE_OF_CLASS[call_class] for call_class in CallClass], np.int8)
 
 
 class ThreadActivity:
@@ -191,10 +192,11 @@ def _call_labels(
     dispatch_limit_ns: int,
 ) -> NDArray[np.int8]:
     """The same for starts and ends of calls alone."""
-    label = np.full(len(events), Cause.HOST, np.int8)
+    label = np.where(begins, _CAUSE_BY_CLASS[tag], np.int8(Cause.HOST))
     step = np.where(begins, np.int8(1), np.int8(-1))
+    depth = np.cumsum(step, dtype=np.int32)
     # An API-free stretch runs from the end of a call to the next event, which is the start of one.
-    free = np.flatnonzero(np.cumsum(step, dtype=np.int32)[:-1] == 0)
+    free = np.flatnonzero(depth[:-1] == 0)
     short = events[free + 1] - events[free] <= dispatch_limit_ns
     free = free[short & (thread[free + 1] == thread[free])]
     # The latest call is the one that ended last: a launch call with a module load inside is still a launch call.
@@ -202,6 +204,8 @@ def _call_labels(
     latest = np.maximum.accumulate(named)[free]
     after_launch = (latest >= 0) & (tag[latest] == CallClass.LAUNCH) & (thread[latest] == thread[free])
     label[free[after_launch]] = Cause.DISPATCH
+    if not (depth > 1).any():
+        return label
     for call_class, cause in _CAUSE_OF_CLASS.items():
         mine = tag == call_class
         if mine.any():
