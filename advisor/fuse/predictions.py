@@ -250,8 +250,8 @@ def _links(
     inner = inner[(assignment.nodes[inner] >= 0) & (assignment.nodes[inner - 1] >= 0)]
     pair = assignment.nodes[inner - 1].astype(np.int64) * len(model.labels) + assignment.nodes[inner]
     pairs, example, kind = np.unique(pair, return_index=True, return_inverse=True)
-    rows, gap = chains.rows[inner], chains.gap[inner]
-    columns = (gap, gap + works.end[rows] - works.start[rows])
+    gap = chains.gap[inner]
+    columns = (gap, gap + chains.own[inner])
     count = int((runs.measured & (runs.graph == assignment.graph)).sum())
     low, high = medians_per_run(kind, run[inner], len(runs.graph), columns, np.full(len(pairs), count))
     links = {}

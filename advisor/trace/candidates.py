@@ -1,7 +1,8 @@
 """Fusion candidates: chains of equal kernels, how often a run has them, and what fusing them would save, predicted.
 
 A saving is a range, in ns per run: at least the fusible gaps before the inner kernels (all of a chain but the first),
-at most that plus the inner kernels' own time. It is a median over a graph's measured runs, as a graph's figures are.
+at most that plus the busy time that the inner kernels add to what other streams run. It is a median over a graph's
+measured runs, as a graph's figures are.
 """
 
 from __future__ import annotations

@@ -58,10 +58,12 @@ class Chains:
     """Shape (kernels in chains,): rows of `Trace.works`, in the order of the stream."""
     gap: NDArray[np.int64]
     """Shape (kernels in chains,): the fusible gap before each, 0 before the first of its chain."""
+    own: NDArray[np.int64]
+    """Shape (kernels in chains,): the busy time that each adds to what other streams run, 0 for the first."""
     low: NDArray[np.int64]
     """Shape (chains,): the fusible gaps before its kernels, the first apart."""
     high: NDArray[np.int64]
-    """Shape (chains,): that, and the time of these kernels themselves."""
+    """Shape (chains,): that, and their own time."""
 
     def __len__(self) -> int:
         return len(self.run)
@@ -86,16 +88,19 @@ def find_chains(trace: Trace, evidence: Evidence, classes: Sequence[str]) -> Cha
     first = np.append(np.flatnonzero(~inner), len(inside))
     if not len(inside):
         nothing = np.zeros(0, np.int64)
-        return Chains(evidence.runs.of_work[:0], first, rows, nothing, nothing, nothing)
+        return Chains(evidence.runs.of_work[:0], first, rows, nothing, nothing, nothing, nothing)
 
     gap = np.where(inner, _fusible_gaps(evidence)[places], 0)
-    own = np.where(inner, trace.works.end[rows] - trace.works.start[rows], 0)
+    # Where another stream's work was running already, the device stays busy without this one.
+    begin = np.maximum(trace.works.start[rows], evidence.timeline.idle_since[places])
+    own = np.where(inner, np.maximum(trace.works.end[rows] - begin, 0), 0)
     low_of = np.add.reduceat(gap, first[:-1])
     return Chains(
         run=evidence.runs.of_work[rows[first[:-1]]],
         first=first,
         rows=rows,
         gap=gap,
+        own=own,
         low=low_of,
         high=low_of + np.add.reduceat(own, first[:-1]),
     )
