@@ -34,10 +34,12 @@ def analyze(
     threshold: Annotated[
         float, typer.Option(parser=parse_ratio, metavar="RATIO", help="Flag graphs with a gap ratio over this.")
     ] = "20%",  # type: ignore[assignment]  # typer gives it to the parser
-    top: Annotated[int, typer.Option(min=1, help="How many kernels and graphs to list.")] = 10,
-    findings: Annotated[int, typer.Option(min=0, help="How many findings to tell.")] = 3,
-    device: Annotated[int | None, typer.Option(help="Only the device with this number.")] = None,
-    process: Annotated[str | None, typer.Option(help="Only the process with this id or name.")] = None,
+    top: Annotated[int, typer.Option(min=1, metavar="N", help="How many kernels and graphs to list.")] = 10,
+    findings: Annotated[int, typer.Option(min=0, metavar="N", help="How many findings to tell.")] = 3,
+    device: Annotated[int | None, typer.Option(metavar="N", help="Only the device with this number.")] = None,
+    process: Annotated[
+        str | None, typer.Option(metavar="ID|NAME", help="Only the process with this id or name.")
+    ] = None,
     from_time: Annotated[
         int | None,
         typer.Option("--from", parser=parse_time, metavar="TIME", help="Only work that starts at or after, e.g. 1.5s."),
@@ -49,7 +51,12 @@ def analyze(
         str | None, typer.Option(metavar="REGEX", help="The NVTX ranges that are executions of a model.")
     ] = None,
     dispatch_limit: Annotated[
-        int, typer.Option(parser=parse_time, metavar="TIME", help="The longest dispatch of a framework's operator.")
+        int,
+        typer.Option(
+            parser=parse_time,
+            metavar="TIME",
+            help="Host time after a launch is the framework's dispatch up to this, the program's own code beyond.",
+        ),
     ] = "250us",  # type: ignore[assignment]
     fail_on_flag: Annotated[
         bool, typer.Option("--fail-on-flag", help="Exit with 1 when a graph is flagged, 3 when that is not decidable.")

@@ -21,17 +21,21 @@ def baseline(
     accept: Annotated[
         bool, typer.Option("--accept", help="Take the runs' place in a baseline that exists; needs --reason.")
     ] = False,
-    reason: Annotated[str | None, typer.Option(help="Why; kept in the file's history.", show_default=False)] = None,
+    reason: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Why; kept in the file's history.", show_default=False)
+    ] = None,
     region: Annotated[
         str | None, typer.Option(metavar="REGEX", help="The NVTX ranges that are executions of a model.")
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="The model that ran: its hash must then agree.", show_default=False)
+        Path | None,
+        typer.Option(metavar="FILE", help="The model that ran: its hash must then agree.", show_default=False),
     ] = None,
     environment: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="KEY=VALUE", help="What the trace does not tell, e.g. driver=570.86: differences are told."
+            metavar="KEY=VALUE",
+            help="A fact that the trace does not hold, such as driver=570.86: where it differs, the gate says so.",
         ),
     ] = None,
 ) -> None:

@@ -29,7 +29,8 @@ __all__ = ["fuse"]
 def fuse(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help="ONNX model.", show_default=False)],
     output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write the fused model here.")
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write the fused model here; nothing is written without."),
     ] = None,
     provider: Provider = None,
     dim: Dim = None,
@@ -54,7 +55,7 @@ def fuse(
     seed: Seed = 0,
     reports: Reports = Reports(),  # noqa: B008 - replaced by an option for each format
 ) -> None:
-    """Fuse an ONNX model: every fusion proven equal and measured, only what is not slower kept."""
+    """Fuse an ONNX model: every fusion is proven equal and measured, and kept only where it makes the model faster."""
     from advisor.fuse.search import fuse as fuse_model
     from advisor.report.fusion_text import render_fusion
 

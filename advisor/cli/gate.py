@@ -25,7 +25,8 @@ def gate(
         typer.Argument(metavar="RUN…", help="Traces, analysis or fusion JSONs of one build.", show_default=False),
     ],
     baseline: Annotated[
-        Path | None, typer.Option(help="What `advisor baseline` recorded, or one run.", show_default=False)
+        Path | None,
+        typer.Option(metavar="FILE", help="What `advisor baseline` recorded, or one run.", show_default=False),
     ] = None,
     budget: Annotated[
         list[str] | None,
@@ -35,10 +36,16 @@ def gate(
         Path | None, typer.Option(metavar="TOML", help="Thresholds, budgets, waivers. [default: advisor.toml]")
     ] = None,
     level: Annotated[
-        float | None, typer.Option(parser=parse_ratio, metavar="P", help="Of all tests together. [default: 0.01]")
+        float | None,
+        typer.Option(
+            parser=parse_ratio,
+            metavar="P",
+            help="How likely a false alarm may be, of all tests together. [default: 0.01]",
+        ),
     ] = None,
     min_effect: Annotated[
-        float | None, typer.Option(parser=parse_ratio, metavar="RATIO", help="The smallest rise. [default: 5%]")
+        float | None,
+        typer.Option(parser=parse_ratio, metavar="RATIO", help="The smallest rise that counts. [default: 5%]"),
     ] = None,
     paired: Annotated[
         bool, typer.Option("--paired", help="The runs were recorded in turns with the baseline's, in this order.")
@@ -47,12 +54,13 @@ def gate(
         str | None, typer.Option(metavar="REGEX", help="NVTX ranges that are executions. [default: the baseline's]")
     ] = None,
     model: Annotated[
-        Path | None, typer.Option(help="The model that ran: its hash must agree.", show_default=False)
+        Path | None, typer.Option(metavar="FILE", help="The model that ran: its hash must agree.", show_default=False)
     ] = None,
     environment: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="KEY=VALUE", help="What the trace does not tell, e.g. driver=570.86: differences are told."
+            metavar="KEY=VALUE",
+            help="A fact that the trace does not hold, such as driver=570.86: where it differs, the report says so.",
         ),
     ] = None,
     reports: Reports = Reports(),  # noqa: B008 - replaced by an option for each format

@@ -19,8 +19,8 @@ class Host(StrEnum):
 
 
 def init_ci(
-    host: Annotated[Host, typer.Argument(help="Whose CI.", show_default=False)],
-    folder: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="The repository.")] = Path(),
+    host: Annotated[Host, typer.Argument(metavar="github|gitlab", help="Whose CI.", show_default=False)],
+    folder: Annotated[Path, typer.Option("--to", metavar="FOLDER", help="The repository's folder.")] = Path(),
 ) -> None:
     """Write a CI job with `advisor gate` into a repository. Asks nothing, and leaves files that exist as they are."""
     from advisor.errors import BadInput

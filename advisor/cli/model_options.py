@@ -29,14 +29,17 @@ Dim = Annotated[
         metavar="NAME=N", help="Size of a dynamic dimension, by name or INPUT:AXIS; may be given several times."
     ),
 ]
-Batch = Annotated[int | None, typer.Option(min=0, help="Size of the batch; 1 unless given.")]
+Batch = Annotated[int | None, typer.Option(min=0, metavar="N", help="Size of the batch; 1 unless given.")]
 Inputs = Annotated[
     Path | None, typer.Option(metavar="FILE.npz", help="Inputs to use in place of generated ones (numpy.savez).")
 ]
 Threads = Annotated[
-    int | None, typer.Option(min=1, max=512, help="Threads inside an operator; ONNX Runtime's choice unless given.")
+    int | None,
+    typer.Option(min=1, max=512, metavar="N", help="Threads inside an operator; ONNX Runtime's choice unless given."),
 ]
-Seed = Annotated[int, typer.Option(min=0, help="Of generated inputs and of the order of measurements.")]
+Seed = Annotated[
+    int, typer.Option(min=0, metavar="N", help="Seed of generated inputs and of the order of measurements.")
+]
 
 
 def parse_dims(options: Iterable[str]) -> dict[str, int]:

@@ -45,13 +45,14 @@ def profile(
         LevelOption, typer.Option(help="ONNX Runtime's optimisation: off, or all (ORT_ENABLE_ALL).")
     ] = LevelOption.ALL,
     runs: Annotated[
-        int | None, typer.Option(min=2, help="Runs to record; as many as fit into 2 s (10 to 100) unless given.")
+        int | None,
+        typer.Option(min=2, metavar="N", help="Runs to record; as many as fit into 2 s (10 to 100) unless given."),
     ] = None,
     threads: Threads = None,
     threshold: Annotated[
         float, typer.Option(parser=parse_ratio, metavar="RATIO", help="Flag a gap ratio over this.")
     ] = "20%",  # type: ignore[assignment]  # typer gives it to the parser
-    top: Annotated[int, typer.Option(min=1, help="How many nodes to list.")] = 10,
+    top: Annotated[int, typer.Option(min=1, metavar="N", help="How many nodes to list.")] = 10,
     keep: Annotated[
         Path | None,
         typer.Option("--keep-profile", metavar="FILE", help="Keep the recording, for `advisor analyze FILE`."),

@@ -12,7 +12,9 @@ __all__ = ["schema"]
 
 
 def schema(
-    name: Annotated[str | None, typer.Argument(help="analysis, fusion, …; without it, the names.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="NAME", help="analysis, fusion, …; without it, the names.")
+    ] = None,
 ) -> None:
     """Print the JSON Schema of what other commands write."""
     from importlib.resources import files

@@ -43,6 +43,17 @@ def test_without_a_command_the_help_is_shown(advisor_command: Advisor) -> None:
     assert "analyze" in result.stdout
 
 
+@pytest.mark.parametrize("columns", [60, 80])
+def test_help_fits_the_terminal_and_loses_no_default(advisor_command: Advisor, columns: int) -> None:
+    """A default between brackets is no markup."""
+    shown = advisor_command("gate", "--help", columns=columns).stdout
+    assert max(map(len, shown.splitlines())) <= columns
+    assert "[default: 5%]" in " ".join(shown.split())
+    overview = advisor_command("--help", columns=columns).stdout
+    assert max(map(len, overview.splitlines())) <= columns
+    assert "..." not in overview.partition("Commands:")[2]
+
+
 @pytest.mark.parametrize("command", ["analyze {trace}", "analyze {trace} --json -"])
 def test_a_reader_that_goes_away_is_no_verdict(samples: Path, command: str) -> None:
     line = command.format(trace=samples / "launch_bound_decode.sqlite")
