@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from advisor.trace.causes import Cause, split
-from advisor.trace.hashing import numbers_for
+from advisor.trace.hashing import hashes_of_stretches
 from advisor.trace.timeline import running_end
 from advisor.trace.trace import Columns, WorkKind
 
@@ -152,15 +152,8 @@ def _sequences(
     works, begin = trace.works, trace.calls.start[launches.call[rows]]
     if not ((begin[1:] > begin[:-1]) | (region[1:] > region[:-1])).all():  # They mostly start in that order already.
         rows = rows[np.lexsort((works.start[rows], works.graph_node[rows], begin, region))]
-    name = works.name[rows]
-    first = np.searchsorted(region, np.arange(count))
-    place = np.arange(len(region)) - first[region]
-    # A polynomial over numbers for the names, in arithmetic modulo 2**64.
-    of_name = numbers_for(len(trace.work_names))
-    longest = int(place.max()) + 1 if len(place) else 0
-    powers = np.multiply.accumulate(np.full(longest, np.uint64(0x9E3779B97F4A7C15)))
+    first = np.flatnonzero(np.diff(region, prepend=-1))
     hashed = np.zeros(count, np.uint64)
-    if len(region):
-        present = np.flatnonzero(np.diff(first, append=len(region)))
-        hashed[present] = np.add.reduceat(of_name[name] * powers[place], first[present])
+    if len(first):
+        hashed[region[first]] = hashes_of_stretches(works.name[rows], first, len(trace.work_names))
     return hashed
