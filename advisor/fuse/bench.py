@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from advisor.errors import BadInput, CannotDecide
 from advisor.fuse.model import runnable
-from advisor.fuse.quantizers import Quantizers, is_quantizer, precision
+from advisor.fuse.quantizers import Quantizers, is_product, is_quantizer, precision, products
 from advisor.fuse.sensitivity import sensitivity
 from advisor.fuse.verify import QUANTIZED, Reference, Verification, record, verify, verify_runtime
 from advisor.measure.inputs import Inputs, InputSet
@@ -79,7 +79,9 @@ class Bench:
         if self._is_exact:
             racing.append(optimised)
         try:
-            self.reference: Reference = record(unoptimised, inputs, arithmetic=arithmetic(original) or computes_in)
+            self.reference: Reference = record(
+                unoptimised, inputs, arithmetic=arithmetic(original) or computes_in, products=products(original)
+            )
         except NotRunnable as error:
             raise BadInput(f"{path} does not run on {described(inputs)}: {error}") from None
         self.elsewhere = nodes_elsewhere(optimised)
@@ -105,7 +107,8 @@ class Bench:
         judged only with optimisation off.
 
         Where the original quantises, what the candidate computes between the same quantisers is compared first, as in a
-        model that does not. Then what last bits alone do to the original's outputs is allowed to it.
+        model that does not. What last bits alone do to the original's outputs is allowed besides, but not where a
+        candidate quantises otherwise.
         """
         reference = self.reference if final else first_and_last(self.reference)
         between = None
@@ -124,15 +127,13 @@ class Bench:
             except NotRunnable as error:
                 return Verification(False, 0, reason=f"ONNX Runtime does not load it: {error}")
             runtime = self.runtime if level is Level.ALL else None
-            last_bits = None if between is None else self._last_bits
+            last_bits = None if between is None and self._quantizers is not None else self._last_bits
             results.append(verify(reference, session, runtime=runtime, last_bits=last_bits))
             if not results[-1].passed:
                 return results[-1]
         worst = max(results, key=lambda result: result.max_rel_error or 0.0)
-        if between is None:
-            return worst
         allowed = max((each.last_bits for each in results if each.last_bits is not None), default=None)
-        return replace(worst, between=between.max_rel_error, last_bits=allowed)
+        return replace(worst, between=None if between is None else between.max_rel_error, last_bits=allowed)
 
     def measure(self, candidate: Applied, *, seconds: float, resolution: float) -> PairedLatency:
         """Race a candidate that was verified against the original, both at ORT_ENABLE_ALL, for about SECONDS."""
@@ -221,7 +222,7 @@ def first_and_last(reference: Reference) -> Reference:
 def arithmetic(model: ir.Model) -> str | None:
     """What a model computes in, where that may be coarser than its outputs."""
     for graph in (model.graph, *(function.graph for function in model.functions.values())):
-        if any(is_quantizer(node) or node.op_type.endswith("Integer") for node in graph.all_nodes()):
+        if any(is_quantizer(node) or is_product(node) for node in graph.all_nodes()):
             return QUANTIZED
     return precision(model)
 

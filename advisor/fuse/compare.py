@@ -12,7 +12,7 @@ from advisor.fuse.bench import arithmetic, described
 from advisor.fuse.departure import Departure, Pair, bisect_departure, first_departure
 from advisor.fuse.interface import Renamed, differences, name_alike
 from advisor.fuse.model import ModelFile, count_nodes, load, opset, runnable
-from advisor.fuse.quantizers import Quantizers, precision
+from advisor.fuse.quantizers import Quantizers, precision, products
 from advisor.fuse.sensitivity import sensitivity
 from advisor.fuse.session import libraries_of
 from advisor.fuse.verify import (
@@ -189,7 +189,7 @@ def compare_models(
     open_here = partial(_open, provider=got, threads=threads, pinned=True)
     other = _try(path_b, partial(open_here, model_b, levels[0], libraries_b))
     interface = tuple(differences(signature(session), signature(other)))
-    recording = partial(record, session, made, arithmetic=arithmetic(model_a))
+    recording = partial(record, session, made, arithmetic=arithmetic(model_a), products=products(model_a))
     reference = _try(path_a, recording, where=f"on {described(made)}")
     elsewhere = nodes_elsewhere(session)
     del session, other  # memory for those to come
@@ -201,7 +201,8 @@ def compare_models(
         say("comparing what lies between the quantisers")
         quantizers = Quantizers(model_a, open_a, computes_in=precision(model_a))
         between = quantizers.verify(model_b, open_b, reference.sets)
-    last_bits = cache(partial(sensitivity, reference, model_a, open_a)) if between and between.passed else None
+    is_proven = between.passed if between is not None else reference.arithmetic != QUANTIZED
+    last_bits = cache(partial(sensitivity, reference, model_a, open_a)) if is_proven else None
 
     checks: dict[Level, Verification] = {}
     runtime = None
@@ -306,8 +307,7 @@ def _notes(
     if reference.arithmetic is not None:
         within = f"{100 * TOLERANCES[reference.arithmetic].relative:.0f} %"
         yield f"the first model computes in {reference.arithmetic}: outputs were compared within {within} of their size"
-    if reference.arithmetic == QUANTIZED and comparison.checks:
-        yield from proof_notes(comparison.checks.values(), "the first model's")
+    yield from proof_notes(comparison.checks.values(), "the first model's", reference.arithmetic)
     for name in reference.skipped:
         yield f"the first model does not run on the {name} inputs, so these were left out"
     runtime = comparison.runtime

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from advisor.fuse.departure import Open
     from advisor.measure.session import Feed
 
-__all__ = ["Quantizers", "is_quantizer", "precision"]
+__all__ = ["Quantizers", "is_product", "is_quantizer", "precision", "products"]
 
 FUSED = frozenset({"QAttention", "QEmbedLayerNormalization", "QGemm"})
 """Quantisers of ONNX Runtime that the name does not tell."""
@@ -53,6 +53,17 @@ def precision(model: ir.Model) -> str | None:
     if ir.DataType.BFLOAT16 in dtypes:
         return "bfloat16"
     return "float16" if ir.DataType.FLOAT16 in dtypes else None
+
+
+def products(model: ir.Model) -> frozenset[str]:
+    """Outputs of MODEL that are sums of products of quantised numbers; a part of a model may have some."""
+    producers = {value.name or "": value.producer() for value in model.graph.outputs}
+    return frozenset(name for name, node in producers.items() if node is not None and is_product(node))
+
+
+def is_product(node: ir.Node) -> bool:
+    """Whether NODE multiplies quantised numbers, exactly: what it gives moves by steps of what it reads."""
+    return node.op_type.endswith("Integer")
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,7 @@ from advisor.fuse.result import FusionReport, GeneratedKernels, Settings
 from advisor.fuse.screening import Screening
 from advisor.fuse.selection import Selection, select
 from advisor.fuse.session import libraries_of, write_library
-from advisor.fuse.verify import QUANTIZED, TOLERANCES, Verification, proof_notes
+from advisor.fuse.verify import TOLERANCES, Verification, proof_notes
 from advisor.measure.inputs import generate_inputs, read_inputs
 from advisor.measure.machine import driver
 from advisor.measure.session import CPU, CUDA, Level, NotRunnable, has_provider, open_session, provider_name, version
@@ -281,8 +281,8 @@ def _notes(wanted: str | None, bench: Bench, sets: Inputs, selection: Selection)
         name = {"quantized": "quantized numbers"}.get(bench.reference.arithmetic, bench.reference.arithmetic)
         yield f"the model computes in {name}: outputs were compared within {within} of their size"
     fused = None if selection.fused is None else selection.fused.verification
-    if bench.reference.arithmetic == QUANTIZED and fused is not None:
-        yield from proof_notes([fused], "the original's")
+    if fused is not None:
+        yield from proof_notes([fused], "the original's", bench.reference.arithmetic)
     for name in bench.reference.skipped:
         yield f"the original itself does not run on the {name} inputs, so these were left out"
     race = selection.latency

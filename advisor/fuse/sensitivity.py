@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import onnx_ir as ir
 
-from advisor.fuse.model import clone
+from advisor.fuse.model import clone, constant_tensor
 from advisor.fuse.verify import verify_roughly
 
 if TYPE_CHECKING:
@@ -60,27 +60,31 @@ def sensitivity(reference: Reference, model: ir.Model, open_session: Open) -> di
 def nudged(model: ir.Model, random: np.random.Generator) -> ir.Model | None:
     """A copy whose weights are each one unit in the last place larger, or smaller, or as they were.
 
-    Weights are floating-point initialisers of more than one element, and scales of quantised numbers; single numbers
+    Weights are floating-point constants of more than one element, and scales of quantised numbers; single numbers
     (1 - mask, exponents, epsilons) stay. None where there are none.
     """
     copy = clone(model)
     found = False
     for value in copy.graph.initializers.values():
-        if value.const_value is None or value.dtype not in DTYPES or not _is_weight(value):
-            continue
-        value.const_value = ir.Tensor(_moved(value.const_value.numpy(), random), name=value.name)
-        found = True
+        if value.const_value is not None and _is_weight(value, value.const_value):
+            value.const_value = _moved(value.const_value, random)
+            found = True
+    for node in copy.graph:
+        tensor = constant_tensor(node) if node.op_type == "Constant" else None
+        if tensor is not None and "value" in node.attributes and _is_weight(node.outputs[0], tensor):
+            node.attributes.add(ir.AttrTensor("value", _moved(tensor, random)))
+            found = True
     return copy if found else None
 
 
-def _is_weight(value: ir.Value) -> bool:
+def _is_weight(value: ir.Value, tensor: ir.TensorProtocol) -> bool:
     users = {user.op_type for user, _ in value.uses()}
-    assert value.const_value is not None
-    return not users & ARGUMENTS and (value.const_value.size > 1 or users <= SCALES)
+    return tensor.dtype in DTYPES and not users & ARGUMENTS and (tensor.size > 1 or users <= SCALES)
 
 
-def _moved(weights: NDArray[np.floating], random: np.random.Generator) -> NDArray[np.floating]:
+def _moved(tensor: ir.TensorProtocol, random: np.random.Generator) -> ir.TensorProtocol:
+    weights: NDArray[np.floating] = tensor.numpy()
     step = random.integers(-1, 2, weights.shape)
     with np.errstate(over="ignore"):
         moved = np.nextafter(weights, weights.dtype.type(np.inf) * np.where(step == 0, 1, step).astype(weights.dtype))
-    return np.where((step == 0) | (weights == 0) | ~np.isfinite(moved), weights, moved)
+    return ir.Tensor(np.where((step == 0) | (weights == 0) | ~np.isfinite(moved), weights, moved), name=tensor.name)

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
     from advisor.measure.inputs import Inputs, InputSet
 
+    Errors = Mapping[tuple[str, str], float]
+    """(set, output) to relative error."""
+
 __all__ = [
     "Difference",
     "Reference",
@@ -64,7 +67,8 @@ RUNTIME_FACTOR = 10.0
 """What ONNX Runtime's own optimisation may differ by, in tolerances, before the report says that it changes a model:
 three of 45 real models, badly conditioned on one set of inputs, are at two."""
 UNDETERMINED = 0.5
-"""Share of its size by which last bits may move an output; one that they move further is no answer to compare with."""
+"""Share of its size by which last bits may move an output of a model that quantises; of others RUNTIME_FACTOR
+tolerances. One that they move further is no answer to compare with."""
 
 
 @dataclass(frozen=True)
@@ -130,6 +134,7 @@ class Reference:
         skipped: Set name to reason, for sets that the original itself does not run on.
         arithmetic: What the model computes in, where that is coarser than its outputs: `float16`, `bfloat16` or
             `quantized`.
+        products: Outputs that are sums of products of quantised numbers, not yet scaled.
     """
 
     sets: tuple[InputSet, ...]
@@ -137,9 +142,16 @@ class Reference:
     signature: tuple[tuple[str, str, str], ...]
     skipped: dict[str, str]
     arithmetic: str | None = None
+    products: frozenset[str] = frozenset()
 
 
-def record(session: ort.InferenceSession, inputs: Inputs, *, arithmetic: str | None = None) -> Reference:
+def record(
+    session: ort.InferenceSession,
+    inputs: Inputs,
+    *,
+    arithmetic: str | None = None,
+    products: Iterable[str] = (),
+) -> Reference:
     """Run the original, unoptimised, on every set of inputs. Only the first set must run: the others may not fit it.
 
     Raises:
@@ -155,17 +167,17 @@ def record(session: ort.InferenceSession, inputs: Inputs, *, arithmetic: str | N
             skipped[candidate.name] = str(error)
         else:
             sets.append(candidate)
-    return Reference(tuple(sets), tuple(outputs), signature(session), skipped, arithmetic)
+    return Reference(tuple(sets), tuple(outputs), signature(session), skipped, arithmetic, frozenset(products))
 
 
 def verify_runtime(reference: Reference, session: ort.InferenceSession) -> Verification:
     """Compare the original as ONNX Runtime optimises it with itself, unoptimised."""
-    return _verify(reference, session, factor=RUNTIME_FACTOR, known={})
+    return _verify(reference, session, _Allowance(RUNTIME_FACTOR))
 
 
 def verify_roughly(reference: Reference, session: ort.InferenceSession) -> Verification:
     """How far another model is, however far: only NaN, infinities, shapes and dtypes have to be the same."""
-    return _verify(reference, session, factor=float("inf"), known={})
+    return _verify(reference, session, _Allowance(float("inf")))
 
 
 def verify(
@@ -173,7 +185,7 @@ def verify(
     session: ort.InferenceSession,
     *,
     runtime: Verification | None = None,
-    last_bits: Callable[[], Mapping[tuple[str, str], float]] | None = None,
+    last_bits: Callable[[], Errors] | None = None,
 ) -> Verification:
     """Run another model on the same inputs and compare every output. A model that does not run has failed.
 
@@ -185,40 +197,26 @@ def verify(
         last_bits: What last bits alone do to the original, by set and output; asked for, and added to the tolerance,
             where the model fails without. None allows nothing for them.
     """
-    known = {} if runtime is None else runtime.errors
-    result = _verify(reference, session, factor=1.0, known=known)
-    if result.passed or result.max_rel_error is None or last_bits is None:
-        return result
-    moved = last_bits()
-    more = {key: error for key, error in moved.items() if error <= UNDETERMINED}
-    known = {key: known.get(key, 0.0) + more.get(key, 0.0) for key in known.keys() | more.keys()}
-    result = replace(_verify(reference, session, factor=1.0, known=known), last_bits=max(more.values(), default=0.0))
-    if not result.passed and result.worst_output is not None:
-        failed = (reference.sets[result.inputs - 1].name, result.worst_output)
-        if moved.get(failed, 0.0) > UNDETERMINED:
-            words = (
-                f"; it cannot be told whether that is wrong: last bits alone move it by {moved[failed]:.1e} of its size"
-            )
-            return replace(result, reason=result.reason + words, is_undetermined=True)
-    return result
+    return _verify(reference, session, _Allowance(1.0, {} if runtime is None else runtime.errors, last_bits))
 
 
-def proof_notes(checks: Iterable[Verification], whose: str) -> Iterator[str]:
-    """What a reader has to know of the proof of a model that quantises.
+def proof_notes(checks: Iterable[Verification], whose: str, arithmetic: str | None) -> Iterator[str]:
+    """What a reader has to know of a proof besides its largest difference.
 
     Args:
         checks: Of one model.
         whose: `the original's`, or what else people call the model that it is compared with.
+        arithmetic: Of that model.
     """
     checks = list(checks)
     between = [check.between for check in checks if check.between is not None]
     last_bits = [check.last_bits for check in checks if check.last_bits is not None]
     if between:
         yield f"fed with what {whose} quantisers gave, it is within {max(between):.1e} of the size of every value"
-    elif all(check.passed for check in checks):
+    elif arithmetic == QUANTIZED and checks and all(check.passed for check in checks):
         yield f"its quantisers are not {whose}, so what lies between them was not compared by itself"
     if last_bits:
-        moved = f"by {100 * max(last_bits):.0f} % of their size: as much was allowed besides"
+        moved = f"by {max(last_bits):.1e} of their size: as much was allowed besides"
         yield f"last bits of {whose} weights alone move its outputs {moved}"
 
 
@@ -233,14 +231,11 @@ def compare_values(expected: Any, actual: Any, *, arithmetic: str | None = None)
     return worst
 
 
-def _verify(
-    reference: Reference, session: ort.InferenceSession, *, factor: float, known: Mapping[tuple[str, str], float]
-) -> Verification:
-    """Compare within FACTOR tolerances and the KNOWN errors, by set and output."""
+def _verify(reference: Reference, session: ort.InferenceSession, allowance: _Allowance) -> Verification:
     if signature(session) != reference.signature:
         return Verification(False, 0, reason="its inputs and outputs have other names or types")
     errors: dict[tuple[str, str], float] = {}
-    largest = 0.0
+    largest, moved = 0.0, None
     for number, (inputs, expected) in enumerate(zip(reference.sets, reference.outputs, strict=True)):
         try:
             actual = run(session, inputs.feed)
@@ -248,20 +243,58 @@ def _verify(
             return Verification(False, number, reason=f"it does not run on the {inputs.name} inputs: {error}")
         for name, value in expected.items():
             for leaf, wanted, found in _leaves(name, value, actual[name]):
-                tolerance = _tolerance(wanted, reference.arithmetic)
-                if tolerance is not None:
-                    allowed = factor * tolerance.relative + known.get((inputs.name, leaf), 0.0)
-                    tolerance = tolerance._replace(relative=allowed)
-                difference = _compare(wanted, found, tolerance)
+                key = (inputs.name, leaf)
+                difference, own = allowance.compare(reference, key, wanted, found)
                 if difference.reason:
                     reason = f"output {leaf!r} {difference.reason} ({inputs.name} inputs)"
-                    return Verification(False, number + 1, difference.absolute, difference.relative, leaf, reason)
+                    failed = Verification(False, number + 1, difference.absolute, difference.relative, leaf, reason)
+                    if own is None:
+                        return failed
+                    words = f"last bits alone move it by {own:.1e}, so it cannot be told whether that is wrong"
+                    return replace(failed, reason=f"{reason}; {words}", is_undetermined=True)
                 largest = max(largest, difference.absolute or 0.0)
-                errors[inputs.name, leaf] = difference.relative or 0.0
+                errors[key] = difference.relative or 0.0
+                if own is not None:
+                    moved = max(own, moved or 0.0)
     if not errors:
         return Verification(True, len(reference.sets), 0.0, 0.0)
     worst = max(errors, key=lambda key: errors[key])
-    return Verification(True, len(reference.sets), largest, errors[worst], worst[1], errors=errors)
+    return Verification(True, len(reference.sets), largest, errors[worst], worst[1], errors=errors, last_bits=moved)
+
+
+@dataclass(frozen=True)
+class _Allowance:
+    """How far outputs may be from the original's.
+
+    Attributes:
+        factor: In tolerances.
+        known: And besides, by set and output.
+        last_bits: And what last bits do, where that is needed, if they do not do too much.
+    """
+
+    factor: float
+    known: Errors = field(default_factory=dict)
+    last_bits: Callable[[], Errors] | None = None
+
+    def compare(
+        self, reference: Reference, key: tuple[str, str], wanted: NDArray[Any], found: NDArray[Any]
+    ) -> tuple[Difference, float | None]:
+        """The difference, and what last bits do where that decided: a failure that they explain is undetermined."""
+        own = _tolerance(wanted, reference.arithmetic, is_product=key[1] in reference.products)
+        if own is None:
+            return _compare(wanted, found, None), None
+        allowed = self.factor * own.relative + self.known.get(key, 0.0)
+        difference = _compare(wanted, found, own._replace(relative=allowed))
+        is_quantized = reference.arithmetic == QUANTIZED
+        error, most = difference.relative, UNDETERMINED if is_quantized else RUNTIME_FACTOR * own.relative
+        if not difference.reason or error is None or self.last_bits is None:
+            return difference, None
+        if not is_quantized and error > allowed + most:
+            return difference, None  # measuring them takes time, and would not help
+        moved = self.last_bits().get(key, 0.0)
+        if error > allowed + moved:
+            return difference, None
+        return (difference if moved > most else difference._replace(reason="")), moved
 
 
 def signature(session: ort.InferenceSession) -> tuple[tuple[str, str, str], ...]:
@@ -291,9 +324,9 @@ def _leaves(name: str, expected: Any, actual: Any) -> Iterator[tuple[str, Any, A
         yield name, np.asarray(expected), np.asarray(actual)
 
 
-def _tolerance(expected: NDArray[Any], arithmetic: str | None) -> Tolerance | None:
-    """For floating-point numbers, and for the small integers that quantised models round to; the rest is exact."""
-    if arithmetic == QUANTIZED and expected.dtype.name in {"int8", "uint8"}:
+def _tolerance(expected: NDArray[Any], arithmetic: str | None, *, is_product: bool = False) -> Tolerance | None:
+    """For floating-point numbers, and for what quantised models round to and multiply; other integers are exact."""
+    if arithmetic == QUANTIZED and (is_product or expected.dtype.name in {"int8", "uint8"}):
         return TOLERANCES[QUANTIZED]
     own = TOLERANCES.get(expected.dtype.name)
     if own is None or arithmetic is None:
