@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["render_fusion"]
 
-NARROW = 64
+NARROW = 76
 """In fewer columns a table has only what matters most."""
 WIDE = 96
 """From so many on it has everything."""
@@ -105,7 +105,7 @@ def _batches(report: FusionReport, *, narrow: bool) -> Table:
     table.add_column("ratio", justify="right", no_wrap=True)
     table.add_column("95 % interval", justify="right", no_wrap=True)
     if not narrow:
-        table.add_column("", no_wrap=True)
+        table.add_column("")
     for each in report.batches:
         race = each.latency
         times = ["-", "-"] if race is None else [duration(race.baseline_ns), duration(race.candidate_ns)]

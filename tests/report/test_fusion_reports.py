@@ -88,13 +88,14 @@ def test_the_gain_ends_where_an_interval_first_reaches_one() -> None:
     assert report(batches=(*short, BatchLatency(4, race(0.99, 0.98, 1.0)))).gain_ends_at == 4
 
 
-@pytest.mark.parametrize("columns", [40, 60, 80])
+@pytest.mark.parametrize("columns", [40, 60, 66, 76, 80, 100])
 def test_nothing_is_lost_on_a_narrow_terminal(columns: int) -> None:
     shown = text(columns)
     assert max(map(len, shown.splitlines())) <= columns
     for fusion in report().fusions:
         assert fusion.rule in shown
     assert "unsupported" in shown
+    assert "…" not in shown
     assert "0.890 to 0.915" in shown
     assert "The gain is gone at a batch of 4." in shown
     assert "batch 16: the model does not take x" in " ".join(shown.split())
