@@ -60,7 +60,7 @@ class Screened:
         """What PLACES such places save a run, ns; negative where they cost."""
         if self.latency is None:
             return 0.0
-        return (self.latency.baseline_ns - self.latency.candidate_ns) / self.sites * places
+        return self.latency.baseline_ns * (1 - self.latency.ratio.ratio) / self.sites * places
 
 
 class Screening:
@@ -98,12 +98,16 @@ class Screening:
                 return
             self._times = self._read(Path(session.end_profiling()))
 
-    def share(self, unit: Unit) -> float | None:
+    def share(self, unit: Unit, *, heavy: float = 1.0) -> float | None:
         """The share of a run that UNIT's nodes take with what lies around them; None where that is not known.
 
         With optimisation off, since only then every node keeps its name. What lies between the places and the next
         heavy nodes counts, because a fusion may decide what ONNX Runtime makes of it: so it is the most that can be
         gained or lost there.
+
+        Args:
+            unit: What to look at.
+            heavy: How much of the time of heavy nodes counts.
         """
         whole = sum(self._times.values())
         regions = [(self._cutter.around(site.nodes), site) for site in unit.sites]
@@ -114,7 +118,8 @@ class Screening:
         counted = {
             node for region, _ in regions for node in region if node.op_type not in HEAVY or labels.get(node) in own
         }
-        return sum(self._times.get(node, 0.0) for node in counted) / whole
+        parts = (self._times.get(node, 0.0) * (heavy if node.op_type in HEAVY else 1.0) for node in counted)
+        return sum(parts) / whole
 
     def race(self, unit: Unit, *, seconds: float) -> Screened | None:
         """Prove and race UNIT on its part, for about SECONDS; None where no part tells."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from advisor.fuse.rewrite import Site
     from advisor.fuse.rule import Family
 
-__all__ = ["Applied", "NotApplicable", "Transform"]
+__all__ = ["Applied", "Library", "NotApplicable", "Transform"]
 
 
 class NotApplicable(Exception):  # noqa: N818 - reads as what it is at every raise
@@ -72,3 +72,13 @@ class Transform(Protocol):
         Raises:
             NotApplicable: It cannot be tried here, or failed on this model.
         """
+
+
+class Library(Transform, Protocol):
+    """Another library's optimiser of whole models."""
+
+    def check(self) -> None:
+        """Raise NotApplicable where the library is missing, without running it."""
+
+    def within(self, seconds: float) -> Transform:
+        """The same, stopped after SECONDS at most."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from advisor.fuse.compose import compose
 from advisor.fuse.result import Status
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import onnx_ir as ir
 
     from advisor.fuse.rewrite import Site
-    from advisor.fuse.transform import Transform
+    from advisor.fuse.transform import Library, Transform
 
     Candidate = Rule | Transform
 
@@ -27,6 +27,7 @@ __all__ = [
     "Survey",
     "Unit",
     "accepting",
+    "apart",
     "enabled",
     "failure",
     "is_optimizer",
@@ -58,6 +59,11 @@ class Unit:
     def nodes(self) -> frozenset[str]:
         """Names of the nodes that its sites cover."""
         return frozenset(node for site in self.sites for node in site.nodes)
+
+    @property
+    def is_structure(self) -> bool:
+        """Whether it changes the structure of the model: worth something for what that makes possible, too."""
+        return self.candidate.family == "structure"
 
     def overlaps(self, others: Iterable[Unit]) -> bool:
         """Whether some node is in a place of this unit and of one of OTHERS."""
@@ -174,9 +180,18 @@ def accepting(units: Iterable[Unit]) -> Callable[[Site], bool]:
     return lambda site: (site.rule, site.group) in known
 
 
-def is_optimizer(candidate: Candidate) -> bool:
+def is_optimizer(candidate: Candidate) -> TypeGuard[Library]:
     """Whether CANDIDATE is a library's optimiser: it takes a whole model, before anything else, and only one may."""
     return candidate.family == "optimizer" and not isinstance(candidate, Rule)
+
+
+def apart(units: Iterable[Unit]) -> list[Unit]:
+    """Those of UNITS that have no node in common, the earlier ones first."""
+    chosen: list[Unit] = []
+    for unit in units:
+        if not unit.overlaps(chosen):
+            chosen.append(unit)
+    return chosen
 
 
 def merged(units: Sequence[Unit]) -> Unit:

@@ -9,7 +9,7 @@ import pytest
 
 from advisor.fuse.result import Fusion, Status
 from advisor.fuse.screening import Screened
-from advisor.fuse.selection import Selection, select
+from advisor.fuse.selection import STEP_RESOLUTION, Selection, select
 from advisor.fuse.transform import Applied, NotApplicable
 from advisor.fuse.verify import Verification
 from advisor.measure.latency import PairedLatency
@@ -54,8 +54,11 @@ class Scripted:
     wrong: Callable[[Operators], bool] = lambda _: False
     wrong_at_last: Callable[[Operators], bool] = lambda _: False
     noise: float = 0.003
+    noise_at_last: float = 0.0
     parts: dict[str, float | None] = field(default_factory=dict)
     """Ratio of a unit on its part, by the rule's id; None is wrong there, what is not in it cannot be cut out."""
+    seconds_of_a_part: float = 0.0
+    screened: list[Unit] = field(default_factory=list)
     shares: dict[str, float] = field(default_factory=dict)
     provider: str = CPU
     now: float = 0.0
@@ -75,18 +78,22 @@ class Scripted:
         present = set(operators(candidate.model))
         self.raced.append((present, seconds))
         self.now += SECONDS_OF_A_RACE
-        return race(self.ratio(present), self.noise)
+        is_last = resolution < STEP_RESOLUTION
+        return race(self.ratio(present), (is_last and self.noise_at_last) or self.noise)
 
     def prepare(self, units: Sequence[Unit]) -> None:
         assert len(set(units)) == len(units)
 
-    def share(self, unit: Unit) -> float | None:
+    def share(self, unit: Unit, *, heavy: float = 1.0) -> float | None:
+        assert 0 < heavy <= 1
         return self.shares.get(unit.name)
 
     def race(self, unit: Unit, *, seconds: float) -> Screened | None:
-        assert seconds > 0
+        assert seconds >= 0
         if unit.name not in self.parts:
             return None
+        self.now += self.seconds_of_a_part
+        self.screened.append(unit)
         ratio = self.parts[unit.name]
         return Screened(proof(passed=ratio is not None), None if ratio is None else race(ratio), 1)
 
@@ -242,6 +249,38 @@ def test_noise_that_would_hide_a_loss_keeps_nothing() -> None:
     assert any("noise" in fusion.reason for fusion in fusions.values())
 
 
+def test_what_won_on_parts_and_noise_hides_in_the_whole_is_told_by_the_last_race() -> None:
+    libraries = [Library("one", becoming("Sin", "Cosh"))]
+    script = Scripted(product({"Cos": 0.95}), noise=0.1, noise_at_last=0.01, parts={"sin": 0.8})
+    found, fusions = selected(script, [*libraries, *RULES], budget_s=60)
+    assert found.fused is not None
+    assert found.latency is not None
+    assert found.latency.ratio.ratio == 0.95
+    assert statuses(fusions)["sin"] is Status.KEPT
+    assert script.raced[-1][1] > 40  # nothing else takes time, for nothing else could be told
+    assert len(script.raced) == 2
+    assert "larger --budget" in fusions["tanh"].reason
+    assert "larger --budget" in fusions["one"].reason
+
+
+def test_places_that_there_was_no_time_to_try_go_with_those_of_their_candidate_that_gained() -> None:
+    text = """(float[4] x, float[2, 2] z, float[3] w) => (float[4] y, float[2, 2] u, float[3] v) {
+        v = Abs(w)  y = Sin(x)  u = Sin(z)
+    }"""
+    script = Scripted(product({"Cos": 0.9}), parts={"sin": 0.8, "abs": 0.9}, seconds_of_a_part=3)
+    found, _ = selected(script, [RULES[0], RULES[2]], text=text, budget_s=5)
+    assert [unit.name for unit in script.screened] == ["sin"]
+    assert script.raced[0][0] == {"Cos", "Abs"}
+    assert found.fused is not None
+    assert operators(found.fused.result.model) == ["Abs", "Cos", "Cos"]
+
+
+def test_no_race_begins_that_would_not_end_in_time() -> None:
+    script = Scripted(product({"Cos": 0.9, "Sigmoid": 0.9, "Relu": 0.9}))
+    selected(script, budget_s=1.2)  # a race takes a second, whatever it is given
+    assert len(script.raced) == 1
+
+
 def test_nodes_that_take_too_little_to_be_measured_are_not_tried() -> None:
     script = Scripted(lambda _: 0.9, shares={"sin": 0.002, "tanh": 0.5, "abs": 0.004})
     _, fusions = selected(script)
@@ -328,6 +367,16 @@ class Library:
     change: Callable[[ir.Model], None]
     family: Family = "optimizer"
     description: str = "…"
+    is_installed: bool = True
+    given: list[float] = field(default_factory=list, compare=False)
+
+    def check(self) -> None:
+        if not self.is_installed:
+            raise NotApplicable(f"{self.id} is not installed", is_missing=True)
+
+    def within(self, seconds: float) -> Library:
+        self.given.append(seconds)
+        return self
 
     def apply(self, subject: ir.Model, *, provider: str, accept: Callable[[Site], bool]) -> Applied:
         from advisor.fuse.rewrite import Site
@@ -385,6 +434,19 @@ def test_a_library_that_wins_only_alone_is_found() -> None:
     assert fusions["one"].status is Status.KEPT
     assert found.fused is not None
     assert operators(found.fused.result.model) == ["Cosh", "Tanh", "Abs"]
+
+
+def test_a_library_that_is_not_installed_is_said_so_and_others_have_a_share_of_the_time() -> None:
+    late = Library("late", becoming("Sin", "Cosh"), is_installed=False)
+    there = [Library(name, becoming("Sin", "Cosh")) for name in ("one", "two")]
+    text = f"(float[4] x) => (float[4] y) {{ {' '.join(f'a{n} = Abs(x)' for n in range(9))} y = Sin(x) }}"
+    script = Scripted(product({"Relu": 1.0, "Cos": 1.0}))
+    _, fusions = selected(script, [late, *there, *RULES], budget_s=12, text=text)
+    assert (fusions["late"].status, fusions["late"].reason) == (Status.UNSUPPORTED, "late is not installed")
+    assert all(seconds > 2 for library in there for seconds in library.given)
+    _, fusions = selected(Scripted(), [late, *there, *RULES], budget_s=0, text=text)
+    assert fusions["late"].reason == "late is not installed"
+    assert "larger --budget" in fusions["one"].reason
 
 
 def test_what_a_library_cannot_do_is_a_line_in_the_report() -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import signal
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -18,7 +17,7 @@ import onnx_ir as ir
 
 import advisor
 from advisor.errors import BadInput
-from advisor.fuse.model import INLINE_LIMIT, SOURCE, clone, load, serialised
+from advisor.fuse.model import INLINE_LIMIT, SOURCE, load, serialised
 from advisor.fuse.rewrite import Site, label
 from advisor.fuse.scope import OVERRIDABLE_SINCE
 from advisor.fuse.transform import Applied, NotApplicable
@@ -58,7 +57,16 @@ class Optimizer:
     module: str
     patience_s: float = PATIENCE_S
     family: Literal["optimizer"] = "optimizer"
-    _results: dict[str, ir.Model | str] = field(default_factory=dict, repr=False, compare=False)
+
+    def check(self) -> None:
+        """Raise NotApplicable where the library is missing, without running it."""
+        if find_spec(self.package) is None:
+            advice = "pip install 'fusion-advisor[optimizers]'"
+            raise NotApplicable(f"{self.package} is not installed: {advice}", is_missing=True)
+
+    def within(self, seconds: float) -> Optimizer:
+        """The same, stopped after SECONDS at most."""
+        return replace(self, patience_s=min(seconds, self.patience_s))
 
     def apply(self, model: ir.Model, *, provider: str, accept: Callable[[Site], bool]) -> Applied:
         """Give the optimised model; its one site names the nodes of MODEL that are gone.
@@ -66,38 +74,22 @@ class Optimizer:
         Raises:
             NotApplicable: The library is missing, failed, or gave something that cannot stand in the model's place.
         """
-        if find_spec(self.package) is None:
-            advice = "pip install 'fusion-advisor[optimizers]'"
-            raise NotApplicable(f"{self.package} is not installed: {advice}", is_missing=True)
-        result = self._optimised(model, provider)
+        self.check()
+        result = self._run(model, provider)
         gone = _gone(model, result)
         if not gone:
             return Applied(model, ())
         site = Site(self.id, self.family, gone, model.graph.outputs[0].name or "", "applied", "")
         return Applied(result, (site,)) if accept(site) else Applied(model, ())
 
-    def _optimised(self, model: ir.Model, provider: str) -> ir.Model:
-        """The result, which is kept: the same model comes again, together with other candidates."""
+    def _run(self, model: ir.Model, provider: str) -> ir.Model:
         weights = sum(value.const_value.nbytes for value in _weights(model) if value.const_value is not None)
         if weights > INLINE_LIMIT:
             raise NotApplicable("it takes no model of more than 2 GB")
-        source = serialised(model)
-        key = hashlib.sha256(source + provider.encode()).hexdigest()
-        if key not in self._results:
-            try:
-                self._results[key] = self._run(source, model, provider)
-            except NotApplicable as error:
-                self._results[key] = str(error)
-        result = self._results[key]
-        if isinstance(result, str):
-            raise NotApplicable(result)
-        return clone(result)
-
-    def _run(self, source: bytes, model: ir.Model, provider: str) -> ir.Model:
         with tempfile.TemporaryDirectory(prefix="advisor-") as name:
             folder = Path(name)
             given, result = folder / "model.onnx", folder / "result.onnx"
-            given.write_bytes(source)
+            given.write_bytes(serialised(model))
             self._call(folder, [self.module, str(given), str(result), provider])
             try:
                 optimised = load(result)
