@@ -110,6 +110,11 @@ FARTHEST_ANGLE, FARTHEST_ANGLE_UNFUSED = 1e12, 1e6
 multiple of pi / 2 is, and NaN is better than digits of which none is right."""
 _SINE_FLOAT = (-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)  # Cephes, sinf.c
 _COSINE_FLOAT = (2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)  # Cephes, sinf.c
+_LOG2 = (0.3407301247999729, 0.41167271763169316, 0.5770835849975293, 0.9617966733415587, 2.8853900817900864)
+"""log2((1 + s) / (1 - s)) / s by s^2, for |s| <= (sqrt 2 - 1) / (sqrt 2 + 1), to 2^-37: fitted here."""
+_EXP2 = (1.534583265618889e-04, 1.3399931136418935e-03, 9.618488881739455e-03, 5.5503287773925755e-02,
+         2.4022646891266947e-01, 6.931472057368893e-01, 1.000000000554097)
+"""2^x for |x| <= 1/2, to 2^-29: fitted here."""
 # fmt: on
 
 
@@ -260,7 +265,8 @@ def _sine(b: Builder, x: Value, quarter: int) -> Value:
         half = b.exact("fmul", z, 0.5)
         one = b.exact("fsub", 1.0, half)
         lost = b.exact("fsub", b.exact("fsub", 1.0, one), half)
-        tail = b.sub(b.mul(b.mul(z, z), b.polynomial(z, _COSINE)), b.mul(low, rest))
+        # which product is fused is said here, or a row's last columns may be rounded in another way than the others
+        tail = b.fma(b.mul(z, z), b.polynomial(z, _COSINE), b.neg(b.mul(low, rest)))
         cosine = b.add(one, b.add(lost, tail))
     result = b.select(b.compare("ne", b.bit("and", quadrant, 1), 0), cosine, sine)
     sign = b.bit("shl", b.bit("and", quadrant, 2), result.bits - 2)
@@ -293,22 +299,48 @@ def pow_(b: Builder, x: Value, y: Value) -> Value:
 
     `double` loses digits as |y ln x| grows: a relative error of about |y ln x| 2^-53.
     """
-    single = x.type == "float"
-    base, exponent = (b.convert("fpext", v, "double") if single else v for v in (x, y))
-    magnitude = b.unary("fabs", base)
-    result = exp(b, b.exact("fmul", exponent, log(b, magnitude)))
+    magnitude = b.unary("fabs", x)
+    if x.type == "float":
+        result = b.convert(
+            "fptrunc", _exp2(b, b.exact("fmul", b.convert("fpext", y, "double"), _log2(b, magnitude))), "float"
+        )
+    else:
+        result = exp(b, b.exact("fmul", y, log(b, magnitude)))
     # a negative base has a result only for whole exponents; odd ones keep the sign
-    whole = b.compare("oeq", b.unary("floor", exponent), exponent)
-    halved = b.exact("fmul", exponent, 0.5)
+    whole = b.compare("oeq", b.unary("floor", y), y)
+    halved = b.exact("fmul", y, 0.5)
     odd = b.bit("and", whole, b.compare("une", b.unary("floor", halved), halved))
-    negative = b.compare("slt", b.bits(base), 0)
+    negative = b.compare("slt", b.bits(x), 0)
     signed = b.select(b.bit("and", negative, odd), b.neg(result), result)
     finite = b.compare("one", magnitude, inf)
-    undefined = b.bit("and", b.bit("and", b.compare("olt", base, 0.0), finite), b.bit("xor", whole, True))
+    undefined = b.bit("and", b.bit("and", b.compare("olt", x, 0.0), finite), b.bit("xor", whole, True))
     signed = b.select(undefined, nan, signed)
     # (-1)^(+-infinity), 1^anything and anything^0 are 1, even of NaN
-    endless = b.compare("oeq", b.unary("fabs", exponent), inf)
+    endless = b.compare("oeq", b.unary("fabs", y), inf)
     one = b.bit("and", b.compare("oeq", magnitude, 1.0), endless)
-    one = b.bit("or", one, b.bit("or", b.compare("oeq", base, 1.0), b.compare("oeq", exponent, 0.0)))
-    signed = b.select(one, 1.0, signed)
-    return b.convert("fptrunc", signed, "float") if single else signed
+    one = b.bit("or", one, b.bit("or", b.compare("oeq", x, 1.0), b.compare("oeq", y, 0.0)))
+    return b.select(one, 1.0, signed)
+
+
+def _log2(b: Builder, x: Value) -> Value:
+    """The logarithm to base 2 of a `float` that is not negative, as a `double` of 37 right bits."""
+    denormal = b.compare("olt", x, 2.0**-126)
+    bits = b.bits(b.select(denormal, b.mul(x, 2.0**23), x))
+    half_root = 0x3F3504F3  # the bits of sqrt(1/2)
+    above = b.bit("sub", bits, half_root)
+    exponent = b.bit("sub", b.bit("ashr", above, 23), b.select(denormal, b.value(23, "i32"), 0))
+    f = b.exact("fsub", b.number(b.bit("add", b.bit("and", above, (1 << 23) - 1), half_root)), 1.0)
+    f = b.convert("fpext", f, "double")
+    s = b.div(f, b.add(f, 2.0))
+    result = b.fma(s, b.polynomial(b.mul(s, s), _LOG2), b.convert("sitofp", exponent, "double"))
+    result = b.select(b.compare("olt", x, inf), result, b.convert("fpext", x, "double"))  # infinity and NaN stay
+    return b.select(b.compare("oeq", x, 0.0), -inf, result)
+
+
+def _exp2(b: Builder, x: Value) -> Value:
+    """2^x of a `double`, to 29 bits; beyond the range of `float` any number that is, too."""
+    c = _EXPONENTIAL["double"]
+    x = b.at_most(b.at_least(x, -160.0), 160.0)
+    shifted = b.exact("fadd", x, c.magic + c.bias)
+    rest = b.exact("fsub", x, b.exact("fsub", shifted, c.magic + c.bias))
+    return b.mul(b.polynomial(rest, _EXP2), _power_of_two(b, shifted, c))
