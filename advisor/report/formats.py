@@ -38,7 +38,10 @@ FUSION = (
     Format("html", "fusion_html", "A page to look at; it needs no network."),
     Format("markdown", "fusion_markdown", "A summary for pull requests and job summaries."),
 )
-VERIFICATION = (JSON,)
+VERIFICATION = (
+    JSON,
+    Format("markdown", "verification_markdown", "A summary for pull requests and job summaries."),
+)
 PROFILE = (JSON,)
 COMPARISON = (
     JSON,

@@ -118,6 +118,19 @@ def test_a_constant_with_another_value_is_named(advisor: Command, saved: Any) ->
     assert "constants with other values in the second model: b" in " ".join(result.stdout.split())
 
 
+def test_the_summary_for_pull_requests_says_where_they_part(advisor: Command, saved: Any) -> None:
+    a = saved("a.onnx", layers())
+    b = saved("b.onnx", layers(b=WEIGHTS["b"] + np.float32(0.01)))
+    shown = advisor("verify", a, b, "--provider", "cpu", "--markdown", "-")
+    assert shown.returncode == 1
+    assert shown.stdout.startswith("## Different: the second model does not compute what the first one does.\n")
+    assert "\nFirst value that differs: a (1 value before it is equal)\n" in shown.stdout
+    assert "\n- constants with other values in the second model: b\n" in shown.stdout
+    same = advisor("verify", a, a, "--provider", "cpu", "--markdown", "-").stdout
+    assert same.startswith("## Equal: no difference beyond rounding was found.\n")
+    assert "First value" not in same
+
+
 def test_constants_are_named_whether_initialisers_or_nodes(advisor: Command, saved: Any) -> None:
     """Exporters and optimisers turn one into the other."""
 
