@@ -12,8 +12,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from advisor.errors import BadInput
+from advisor.gate.documents import BASELINE, read_document
 from advisor.gate.result import Status, advisor_version
-from advisor.gate.runs import BASELINE, Recording, load_run
+from advisor.gate.runs import Recording, load_run
 from advisor.output import write_text
 
 if TYPE_CHECKING:
@@ -137,9 +138,11 @@ def load_baseline(path: Path, *, region: str | None = None) -> Baseline:
         BadInput: PATH is neither.
         CannotDecide: A trace without work on a GPU.
     """
-    document = _document(path)
-    if document is None:
+    document = read_document(path)
+    if document is None or not document["schema"].startswith("advisor.baseline/"):
         return Baseline((load_run(path, region=region),), region)
+    if document["schema"] != BASELINE:
+        raise BadInput(f"{path} was made by a newer advisor: this one reads {BASELINE}")
     try:
         runs = tuple(Recording.from_dict(entry) for entry in document["runs"])
         history = tuple(dict(entry) for entry in document["history"])
@@ -149,20 +152,3 @@ def load_baseline(path: Path, *, region: str | None = None) -> Baseline:
     if not runs:
         raise BadInput(f"{path} holds no runs: record it again with `advisor baseline`")
     return Baseline(runs, region, history)
-
-
-def _document(path: Path) -> dict[str, Any] | None:
-    """The baseline in PATH; None where it is something else."""
-    try:
-        with path.open("rb") as file:
-            start = file.read(256)
-        if f'"{BASELINE}"'.encode() not in start:
-            if b'"advisor.baseline/' in start:
-                raise BadInput(f"{path} was made by a newer advisor: this one reads {BASELINE}")
-            return None
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise BadInput(f"cannot read {path}: {error.strerror}") from None
-    except ValueError as error:
-        raise BadInput(f"{path} is no JSON: {error}") from None
-    return dict(document)

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from advisor.errors import BadInput
+from advisor.gate.documents import ANALYSIS, BASELINE, FUSION, read_document
 from advisor.trace.samples import Samples
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 __all__ = ["FusionFigures", "Recording", "load_run", "load_runs", "parse_labels", "sha256_of"]
-
-ANALYSIS = "advisor.analysis/1"
-FUSION = "advisor.fusion/1"
-BASELINE = "advisor.baseline/1"
 
 _LOST = re.compile(r"dropped|\blost\b|overflow|not all .* collected|incomplete", re.IGNORECASE)
 
@@ -134,12 +130,16 @@ def load_run(
         BadInput: PATH is none of those.
         CannotDecide: A trace without work on a GPU.
     """
-    document = _document(path)
+    document = read_document(path)
     traced = document is None
     if document is None:
         import advisor
 
         document = advisor.analyze(advisor.read_trace(path), region=region).to_dict()
+    if document["schema"] == BASELINE:
+        raise BadInput(f"{path} is a baseline: give it with --baseline, or compare with `advisor diff`")
+    if document["schema"] not in (ANALYSIS, FUSION):
+        raise BadInput(f"{path} is {document['schema']}: a run is a trace, an {ANALYSIS} or an {FUSION}")
     try:
         recording = _recording(document, path)
     except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
@@ -209,28 +209,6 @@ def sha256_of(path: Path) -> str:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}") from None
-
-
-def _document(path: Path) -> dict[str, Any] | None:
-    """The advisor's JSON in PATH; None where it is something else, such as a trace."""
-    try:
-        with path.open("rb") as file:
-            start = file.read(4096)
-    except OSError as error:
-        raise BadInput(f"cannot read {path}: {error.strerror}") from None
-    # Traces may be JSON too, and large: only what says that it is one of ours is read as such.
-    if start.lstrip()[:1] != b"{" or b'"advisor.' not in start:
-        return None
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadInput(f"{path} is no JSON: {error}") from None
-    schema = document.get("schema")
-    if schema == BASELINE:
-        raise BadInput(f"{path} is a baseline: give it with --baseline, or compare with `advisor diff`")
-    if schema not in (ANALYSIS, FUSION):
-        raise BadInput(f"{path} is {schema}: a run is a trace, an {ANALYSIS} or an {FUSION}")
-    return dict(document)
 
 
 def _recording(document: Mapping[str, Any], path: Path) -> Recording:
