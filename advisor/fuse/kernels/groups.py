@@ -26,8 +26,9 @@ __all__ = ["Group", "express", "find_groups"]
 MOST_NODES = 64
 MOST_OPERATIONS = 256
 MOST_APPROXIMATIONS = 3
-"""Of functions such as exp, for each element: in a longer chain each takes half as long again (measured), because less
-of neighbouring elements is computed meanwhile. Mish has three."""
+"""Of functions such as exp, for each element, because in a longer chain less of neighbouring elements is computed
+meanwhile. Measured against three and one, four take 0 to 25 % less time, but with a logarithm among them up to 50 %
+more; six take up to 45 % more than two times three. Mish has three."""
 MOST_STAGES = 4
 """Reductions of which each needs the one before: the row is read again for each."""
 

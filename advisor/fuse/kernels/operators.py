@@ -45,7 +45,7 @@ FLOATING = frozenset({_D.FLOAT, _D.FLOAT16, _D.BFLOAT16, _D.DOUBLE})
 INTEGERS = frozenset({_D.INT32, _D.INT64})
 LOGICAL = frozenset({_D.BOOL})
 SMALL = frozenset({_D.INT8, _D.UINT8})
-EXPENSIVE = {"Cos": 20, "Div": 6, "Erf": 25, "Exp": 15, "Log": 25, "Mod": 40, "Pow": 60, "Sigmoid": 20, "Sin": 20,
+EXPENSIVE = {"Cos": 20, "Div": 6, "Erf": 25, "Exp": 15, "Log": 25, "Mod": 40, "Pow": 40, "Sigmoid": 20, "Sin": 20,
              "Sqrt": 6, "Tanh": 20}  # fmt: skip
 """Cost of operations that take much more than one addition, in additions."""
 APPROXIMATED = frozenset({"Cos", "Erf", "Exp", "Log", "Pow", "Sigmoid", "Sin", "Tanh"})
