@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,7 +14,7 @@ from advisor.gate.fusions import compare_fusions, fusion_budgets
 from advisor.gate.kernels import difference
 from advisor.gate.matching import Matched, match
 from advisor.gate.measures import COUNTS, MEASURES, TIMES, Measure, Unit
-from advisor.gate.policy import Policy
+from advisor.gate.policy import Policy, fits
 from advisor.gate.result import BY_WEIGHT, BudgetResult, Comparison, GraphResult, MeasureResult, Status, heaviest
 from advisor.gate.statistics import holm
 from advisor.gate.trials import Trial, try_measure
@@ -119,7 +118,7 @@ def _not_held(policy: Policy, budgets: Sequence[BudgetResult]) -> list[tuple[str
     return [
         ("" if pattern == "*" else pattern, f"{key}: no graph to hold it against")
         for pattern, key in limits
-        if not any(row.key == key and fnmatchcase(row.graph, pattern) for row in budgets)
+        if not any(row.key == key and fits(row.graph, pattern) for row in budgets)
     ]
 
 

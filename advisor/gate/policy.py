@@ -34,13 +34,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["BUDGETS", "Policy", "Thresholds", "Waiver", "find_policy", "load_policy", "parse_budget"]
+__all__ = ["BUDGETS", "Policy", "Thresholds", "Waiver", "find_policy", "fits", "load_policy", "parse_budget"]
 
 BUDGETS: Mapping[str, str] = {key: key for key in MEASURES} | {"launches": "launch_calls"}
 """What may be limited, and the measure that it limits."""
 FUSION_BUDGETS = ("latency_ratio", "latency")
 
 _NS = {"s": 1e9, "ms": 1e6, "us": 1e3, "µs": 1e3, "ns": 1.0}
+
+
+def fits(name: str, pattern: str) -> bool:
+    """Whether PATTERN means NAME: as a pattern, or letter by letter, since names have brackets of their own."""
+    return name == pattern or fnmatchcase(name, pattern)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +83,7 @@ class Waiver:
 
     def covers(self, identity: str) -> bool:
         """Whether IDENTITY (graph/measure) is meant."""
-        return fnmatchcase(identity, self.id)
+        return fits(identity, self.id)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +103,7 @@ class Policy:
         """The thresholds for a graph; of patterns that fit, the later one wins."""
         thresholds = self.thresholds
         for pattern, changes in self.graphs.items():
-            if fnmatchcase(name, pattern):
+            if fits(name, pattern):
                 thresholds = replace(thresholds, **{key: value for key, value in changes.items() if key != "budgets"})
         return thresholds
 
@@ -106,7 +111,7 @@ class Policy:
         """The budgets of a graph."""
         budgets = dict(self.budgets)
         for pattern, changes in self.graphs.items():
-            if fnmatchcase(name, pattern):
+            if fits(name, pattern):
                 budgets |= changes.get("budgets", {})
         return budgets
 

@@ -410,6 +410,16 @@ def test_a_waiver_holds_until_its_day() -> None:
     assert any("covers nothing any more" in note for note in unused.notes)
 
 
+def test_a_name_with_brackets_is_meant_as_it_is_written() -> None:
+    before, after = (recording(loop(step(*extra, name="batch[0]"))) for extra in ((), (Synchronize(),)))
+    assert compare([before], [after]).verdict is Verdict.FAIL
+    waiver = Waiver("batch[0]/synchronisations", "planned", date(2027, 1, 31))
+    waived = compare([before], [after], Policy(waivers=(waiver,)), today=date(2027, 1, 1))
+    assert {row.measure for row in only(waived).measures if row.status is Status.WAIVED} == {"synchronisations"}
+    own = Policy(graphs={"batch[0]": {"budgets": {"launches": 1.0}}})
+    assert compare([], [before], own).verdict is Verdict.FAIL
+
+
 def test_a_waiver_covers_nothing_else() -> None:
     current = recording(loop(step(Synchronize())))
     policy = Policy(waivers=(Waiver("step/kernels", "planned", date(2027, 1, 31)),))
