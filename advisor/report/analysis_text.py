@@ -101,7 +101,7 @@ def _causes(analysis: Analysis, narrow: bool) -> RenderableType:
     if totals.exposed_gap_ns == 0:
         return Text(f"The {device_word(analysis)} was never idle between its first and last work.\n")
     table = _table(f"Why the {device_word(analysis)} was idle")
-    table.add_column("cause")
+    table.add_column("cause", no_wrap=True)
     for heading in ("idle", "share"):
         table.add_column(heading, justify="right", no_wrap=True)
     if not narrow:

@@ -9,7 +9,6 @@ from collections import Counter
 from html import escape
 from typing import TYPE_CHECKING
 
-from advisor.fuse.result import Status
 from advisor.measure.statistics import Verdict
 from advisor.report import fusion_words as words
 from advisor.report.elements import Child, el, html
@@ -131,8 +130,10 @@ def _fusions(report: FusionReport) -> Element | None:
     outcomes = words.outcomes(report.fusions)
     if not outcomes:
         return None
-    counts = Counter(fusion.status for fusion in report.fusions for _ in range(fusion.sites))
-    summary = ", ".join(f"{words.OUTCOMES[status]} {counts[status]:,}" for status in Status if counts[status])
+    counts: Counter[str] = Counter()
+    for outcome in outcomes:
+        counts[outcome.word] += outcome.sites
+    summary = ", ".join(f"{word} {count:,}" for word, count in counts.items() if count)
     rows = []
     for outcome in outcomes:
         nodes = [name for fusion in outcome.fusions for name in fusion.nodes]
@@ -145,13 +146,13 @@ def _fusions(report: FusionReport) -> Element | None:
                 el("th", {"scope": "row"}, outcome.rule, el("small", {"class": "muted"}, f" {family}")),
                 el(
                     "td",
-                    {"data-label": "outcome", "data-key": str(list(Status).index(outcome.status))},
-                    _status(outcome.status),
+                    {"data-label": "outcome", "data-key": str(words.ORDER.index(outcome.word))},
+                    el("span", {"class": "outcome", "data-status": outcome.status.value}, outcome.word),
                 ),
                 _cell("places", f"{outcome.sites:,}" if outcome.sites else "-", key=str(outcome.sites)),
                 _ratios("ratio alone", outcome.ratios),
                 _ratios("on a part", outcome.parts),
-                _cell("error", "-" if error is None else f"{error:.0e}", key="" if error is None else str(error)),
+                _cell("error", outcome.error, key="" if error is None else str(error)),
                 el("td", {"data-label": "why", "class": "reason"}, *_why(report, outcome), details),
             ]
         )
@@ -182,10 +183,6 @@ def _why(report: FusionReport, outcome: words.Outcome) -> Iterator[Element]:
     for cause in causes:
         count = f"{counted(cause.sites, 'place')}: " if cause.sites != outcome.sites else ""
         yield el("p", {}, count + cause.reason)
-
-
-def _status(status: Status) -> Element:
-    return el("span", {"class": "outcome", "data-status": status.value}, words.OUTCOMES[status])
 
 
 def _cell(label: str, *children: Child, key: str | None = None) -> Element:

@@ -45,14 +45,13 @@ def _fusions(report: FusionReport) -> Iterator[str]:
     yield from ("### Fusions", "", row("fusion", "places", "ratio alone", "on a part", "largest error", "outcome"))
     yield "| --- | ---: | ---: | ---: | ---: | --- |"
     for outcome in words.outcomes(report.fusions):
-        error = outcome.max_abs_error
         yield row(
             escaped(outcome.rule),
             f"{outcome.sites:,}" if outcome.sites else "-",
             words.figure(outcome.ratios),
             words.figure(outcome.parts),
-            "-" if error is None else f"{error:.0e}",
-            words.OUTCOMES[outcome.status],
+            outcome.error,
+            outcome.word,
         )
     reasons = list(words.reasons(report))
     if reasons:

@@ -76,13 +76,12 @@ def _fusions(report: FusionReport, width: int) -> Table:
         table.add_column("error", justify="right", no_wrap=True)
     table.add_column("outcome", no_wrap=True)
     for outcome in words.outcomes(report.fusions):
-        error = outcome.max_abs_error
         table.add_row(
             Text(plain(outcome.rule)),
             f"{outcome.sites:,}" if outcome.sites else "-",
             *((words.figure(outcome.ratios), words.figure(outcome.parts)) if width >= NARROW else ()),
-            *(("-" if error is None else f"{error:.0e}",) if width >= WIDE else ()),
-            Text(words.OUTCOMES[outcome.status], style=STYLES.get(outcome.status, "")),
+            *((outcome.error,) if width >= WIDE else ()),
+            Text(outcome.word, style=STYLES.get(outcome.status, "")),
         )
     return table
 

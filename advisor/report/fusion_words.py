@@ -53,6 +53,9 @@ OUTCOMES = {
     Status.ILLEGAL: "illegal",
     Status.UNSUPPORTED: "unsupported",
 }
+NOT_MEASURED = "not measured"
+ORDER = (OUTCOMES[Status.KEPT], OUTCOMES[Status.NOT_FASTER], NOT_MEASURED, *list(OUTCOMES.values())[2:])
+"""Outcomes as they are listed."""
 NOISY = 0.01
 """Half of an interval from which on the near end is told before the middle."""
 SHOWN_REASONS = 3
@@ -96,9 +99,20 @@ class Outcome:
         return tuple(fusion.screened for fusion in self.fusions if fusion.screened is not None)
 
     @property
+    def word(self) -> str:
+        """How they ended, for people."""
+        return _word(self.fusions[0])
+
+    @property
     def max_abs_error(self) -> float | None:
         """The largest error of any; None where none was compared."""
         return max((fusion.max_abs_error for fusion in self.fusions if fusion.max_abs_error is not None), default=None)
+
+    @property
+    def error(self) -> str:
+        """That in a few characters."""
+        error = self.max_abs_error
+        return "-" if error is None else f"{error:.0e}" if error else "0"
 
 
 @dataclass(frozen=True)
@@ -107,11 +121,13 @@ class Cause:
 
     Attributes:
         status: How they ended.
+        word: That for people.
         reason: Why; an example where the reasons are not the same to the letter.
         fusions: The fusions.
     """
 
     status: Status
+    word: str
     reason: str
     fusions: tuple[Fusion, ...]
 
@@ -130,28 +146,33 @@ class Cause:
 
 
 def outcomes(fusions: Iterable[Fusion]) -> list[Outcome]:
-    """FUSIONS by status and rule."""
-    groups: dict[tuple[Status, str], list[Fusion]] = {}
+    """FUSIONS by how they ended, and by rule."""
+    groups: dict[tuple[str, str], list[Fusion]] = {}
     for fusion in fusions:
-        groups.setdefault((fusion.status, fusion.rule), []).append(fusion)
-    order = list(Status)
-    return [Outcome(tuple(groups[key])) for key in sorted(groups, key=lambda key: (order.index(key[0]), key[1]))]
+        groups.setdefault((_word(fusion), fusion.rule), []).append(fusion)
+    return [Outcome(tuple(groups[key])) for key in sorted(groups, key=lambda key: (ORDER.index(key[0]), key[1]))]
 
 
 def causes(report: FusionReport, fusions: Iterable[Fusion] | None = None) -> list[Cause]:
     """Why FUSIONS (all unless given) are not in the output, or are only together with others; by status, most first."""
-    groups: dict[tuple[Status, str], list[tuple[Fusion, str]]] = {}
+    groups: dict[tuple[str, str], list[tuple[Fusion, str]]] = {}
     for fusion in report.fusions if fusions is None else fusions:
         reason = _why(report, fusion)
         if reason:
-            groups.setdefault((fusion.status, _NAMES.sub("…", reason)), []).append((fusion, reason))
+            groups.setdefault((_word(fusion), _NAMES.sub("…", reason)), []).append((fusion, reason))
     found = []
-    for (status, _), pairs in groups.items():
+    for (word, _), pairs in groups.items():
         texts = [reason for _, reason in pairs]
         example = " (for example)" if len(set(texts)) > 1 else ""
-        found.append(Cause(status, texts[0] + example, tuple(fusion for fusion, _ in pairs)))
-    order = list(Status)
-    return sorted(found, key=lambda cause: (order.index(cause.status), -cause.sites))
+        of = tuple(fusion for fusion, _ in pairs)
+        found.append(Cause(of[0].status, word, texts[0] + example, of))
+    return sorted(found, key=lambda cause: (ORDER.index(cause.word), -cause.sites))
+
+
+def _word(fusion: Fusion) -> str:
+    """How FUSION ended: what nobody raced is not said to be no faster."""
+    raced = fusion.ratio is not None or fusion.screened is not None
+    return OUTCOMES[fusion.status] if raced or fusion.status is not Status.NOT_FASTER else NOT_MEASURED
 
 
 def figure(intervals: Sequence[Interval]) -> str:
@@ -415,4 +436,4 @@ def _subject(rule: str, fusions: Sequence[Fusion]) -> str:
 def reasons(report: FusionReport) -> Iterator[str]:
     """Every cause with what it holds for."""
     for cause in causes(report):
-        yield f"{OUTCOMES[cause.status]}, {plain(cause.reason)}: {cause.subjects}"
+        yield f"{cause.word}, {plain(cause.reason)}: {cause.subjects}"

@@ -20,6 +20,7 @@ from tests.trace.test_ort_profile import chain, profile
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sample_traces.operations import Operation
     from tests.conftest import Advisor
 
 
@@ -40,7 +41,10 @@ def test_the_report_of_a_gpu_trace_is_about_the_gpu(samples: Path, advisor_comma
 
 def test_what_is_saved_at_most_holds_whatever_the_gaps_of_unknown_cause_are() -> None:
     """Half of the launch calls lost, as a trimmed capture loses them."""
-    program = [Launch("a", 900_000), *(work for _ in range(20) for work in (Host(2_000), Launch("b", 50_000)))]
+    program: list[Operation] = [
+        Launch("a", 900_000),
+        *(work for _ in range(20) for work in (Host(2_000), Launch("b", 50_000))),
+    ]
     run = simulate(program)
     analysis = advisor.analyze(to_trace(run.losing(lambda call: call.correlation % 2 == 0)))
     graph = analysis.graph_figures[0]
@@ -53,13 +57,21 @@ def test_what_is_saved_at_most_holds_whatever_the_gaps_of_unknown_cause_are() ->
 
 
 def test_one_kernel_is_not_told_to_be_fused() -> None:
-    analysis = advisor.analyze(to_trace(simulate([Host(1_000), Launch("only", 3_000), Synchronize()])))
+    program: list[Operation] = [Host(1_000), Launch("only", 3_000), Synchronize()]
+    analysis = advisor.analyze(to_trace(simulate(program)))
     assert "It runs a single kernel: there is nothing to fuse that with." in worth(analysis)
     assert "1 kernel, 1 launch call on 1 GPU" in whole_trace(analysis)
 
 
 def test_a_full_run_in_an_idle_trace_says_that_the_trace_idles() -> None:
-    run = [Push("step"), Launch("a", 900_000), Launch("b", 900_000), Pop(), Synchronize(), Host(3_000_000)]
+    run: list[Operation] = [
+        Push("step"),
+        Launch("a", 900_000),
+        Launch("b", 900_000),
+        Pop(),
+        Synchronize(),
+        Host(3_000_000),
+    ]
     analysis = advisor.analyze(to_trace(simulate(run * 5)))
     assert analysis.graph_figures[0].verdict == "gpu-bound"
     assert "But over the whole trace the GPU idles" in worth(analysis)
@@ -68,7 +80,9 @@ def test_a_full_run_in_an_idle_trace_says_that_the_trace_idles() -> None:
 
 def test_fusion_pays_only_where_something_is_known_to_merge() -> None:
     """Matrix products in a row: launch-bound, but no chain of them merges, and nothing repeats."""
-    program = [work for number in range(40) for work in (Host(30_000), Launch(f"sgemm_{number}", 2_000))]
+    program: list[Operation] = [
+        work for number in range(40) for work in (Host(30_000), Launch(f"sgemm_{number}", 2_000))
+    ]
     analysis = advisor.analyze(to_trace(simulate(program)))
     assert analysis.flagged
     assert "pays here" not in worth(analysis)

@@ -130,10 +130,23 @@ def test_the_gain_of_parts_is_told_beside_that_of_the_whole() -> None:
     rows = {
         line.split()[0]: " ".join(line.split())
         for line in lines(100, fusions=tried)
-        if "faster" in line or "kept" in line
+        if line.split()[-1:] in (["measured"], ["kept"])
     }
     assert rows["gelu"] == "gelu 6 0.860 ± 0.010 0.710 to 0.900 3e-07 kept"
-    assert rows["onnxslim"] == "onnxslim - - - - not faster"
+    assert rows["onnxslim"] == "onnxslim - - - - not measured"
+
+
+def test_what_was_not_raced_is_not_said_to_be_no_faster() -> None:
+    """Places of one rule of which some were raced before the time was over."""
+    tried = (
+        Fusion("gelu", "", ("a",), 4, Status.NOT_FASTER, "too much noise", screened=Interval(1.0, 0.9, 1.1)),
+        Fusion("gelu", "", ("b",), 2, Status.NOT_FASTER, "the time was over", max_abs_error=0.0),
+    )
+    shown = [" ".join(line.split()) for line in lines(100, fusions=tried)]
+    assert "gelu 4 - 1.000 ± 0.100 - not faster" in shown
+    assert "gelu 2 - - 0 not measured" in shown
+    assert "- not measured, the time was over: gelu (2 places)" in shown
+    assert "Places: not faster 4, not measured 2." in written(report(fusions=tried))
 
 
 def test_equal_reasons_are_one_line_with_their_places_and_an_example() -> None:
@@ -146,7 +159,7 @@ def test_equal_reasons_are_one_line_with_their_places_and_an_example() -> None:
     shown = [line for line in lines(200, fusions=(*report().fusions, *slow)) if line.startswith("- ")][:5]
     assert shown == [
         "- kept, shown to pay only together with the others: hard-sigmoid (x 2)",
-        "- not faster, the time was over: silu (2 places), gelu (gelu 0), onnxslim",
+        "- not measured, the time was over: silu (2 places), gelu (gelu 0), onnxslim",
         "- wrong, output 'y' is off by 0.1: rms-norm (2 places)",
         "- illegal, the intermediate value '0' is also used by Mul '0' (for example): gelu (9 places)",
         "- unsupported, no kernel for x: gelu (3 places)",
