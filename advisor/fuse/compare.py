@@ -219,7 +219,7 @@ def compare_models(
         check = verify(reference, other, runtime=runtime, last_bits=last_bits)
         if check.is_undetermined:
             raise CannotDecide(f"{path_b} at {level.value}: {check.reason}")
-        checks[level] = check if between is None else replace(check, between=between.max_rel_error)
+        checks[level] = replace(check, between=between.max_rel_error) if between and between.passed else check
         if not check.passed:
             break
     comparison = ModelComparison(

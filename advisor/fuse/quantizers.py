@@ -104,12 +104,12 @@ class Quantizers:
             open_session: Loads a model derived from it, with optimisation off.
             sets: Inputs that the right model runs on.
         """
-        opened = self._open_up(other)
-        if opened is None:
-            return None
         errors: dict[tuple[str, str], float] = {}
         largest = 0.0
         try:
+            opened = self._open_up(other)
+            if opened is None:
+                return None
             session = open_session(opened.model)
             for number, inputs in enumerate(sets, 1):
                 right = self._run(inputs.feed)
@@ -169,7 +169,7 @@ class Quantizers:
         nodes = [node for node in other.graph.all_nodes() if is_quantizer(node)]
         if only is not None:
             nodes = [node for node in nodes if only.issuperset(_gives(node))]
-        gives = {name for node in nodes for name in _gives(node)}
+        gives = {name for node in nodes for name in _gives(node) if name}
         own_outputs = [value for value in other.graph.outputs if value.name not in gives]
         twins, exposed = [], []
         for node in nodes:
@@ -183,7 +183,7 @@ class Quantizers:
                 elif two.name in gives or two.is_graph_input():
                     if one.name != two.name:
                         return None
-                elif _is_computed(two) and (_is_computed(one) or one.is_graph_input()):
+                elif _is_computed(two) and _is_computed(one):
                     exposed.append(two)
                     twins.append((two.name or "", one.name or "", f"{node.op_type} {node.name or ''}".strip()))
                 elif not _is_same_constant(one, two):

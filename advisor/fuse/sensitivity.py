@@ -15,6 +15,7 @@ import onnx_ir as ir
 
 from advisor.fuse.model import clone, constant_tensor
 from advisor.fuse.verify import verify_roughly
+from advisor.measure.session import NotRunnable
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,21 +38,23 @@ SCALES = frozenset({"DequantizeLinear", "QuantizeLinear"})
 def sensitivity(reference: Reference, model: ir.Model, open_session: Open) -> dict[tuple[str, str], float]:
     """How far last bits of its weights move a model: (set, output) to the relative error, at most.
 
-    Empty where the model has no weights to move, or becomes another one by that (NaN in other places).
+    Empty where the model has no weights to move, or becomes another one by that (NaN in other places, or no run).
 
     Args:
         reference: What the model computes.
         model: It; only read.
         open_session: Loads a model derived from it, with optimisation off.
-
-    Raises:
-        NotRunnable: ONNX Runtime does not load it.
     """
     worst: dict[tuple[str, str], float] = {}
     for seed in range(TIMES):
         moved = nudged(model, np.random.default_rng(seed))
-        result = None if moved is None else verify_roughly(reference, open_session(moved))
-        if result is None or not result.passed:
+        if moved is None:
+            return {}
+        try:
+            result = verify_roughly(reference, open_session(moved))
+        except NotRunnable:
+            return {}
+        if not result.passed:
             return {}
         worst = {key: max(error, worst.get(key, 0.0)) for key, error in result.errors.items()}
     return worst

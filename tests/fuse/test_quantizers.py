@@ -209,6 +209,30 @@ def test_the_same_step_is_a_fault_where_the_quantiser_is_another_one() -> None:
     assert "output 'y' is off by" in result.reason
 
 
+def test_a_scale_that_callers_may_override_is_the_same_in_both() -> None:
+    text = STEPS.replace("float[64] x)", "float[64] x, float one)", 1)
+    result = judge_steps(steps(text, size=5), steps(text, size=5, ulps=1))
+    assert result.passed
+    assert result.between is not None
+
+
+def test_a_quantiser_in_a_body_is_not_cut_out() -> None:
+    text = """(float[64] x, bool yes) => (float[64] y) {
+        y = If (yes) <
+            then_branch = then () => (float[64] a) {
+                v = Mul(x, factor)  q = QuantizeLinear(v, one, zero)  a = DequantizeLinear(q, one, zero)
+            },
+            else_branch = otherwise () => (float[64] b) { b = Identity(x) }>
+    }"""
+    feed = Inputs((InputSet("given", {"x": np.ones(64, np.float32), "yes": np.array(True)}),))
+    subject = applied(steps(text, size=5)).model
+    bench = Bench(subject, feed, path=Path("steps"), provider=CPU, threads=1)
+    same = bench.verify(applied(steps(text, size=5)), final=True)
+    assert same.passed
+    assert same.between is None
+    assert not bench.verify(applied(steps(text, size=5, ulps=1)), final=True).passed
+
+
 def test_an_output_that_last_bits_move_by_its_size_tells_nothing() -> None:
     result = judge_steps(steps(size=1), steps(size=1, ulps=1))
     assert not result.passed
