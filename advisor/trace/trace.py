@@ -188,11 +188,13 @@ def distinct_rows(*columns: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArra
     Returns:
         One row for each number, and each row's number.
     """
-    code = np.zeros(len(columns[0]), np.int64)
-    for column in columns:
-        distinct, index = dense_codes(column)
-        if len(distinct) > 1:
-            code = code * len(distinct) + index
+    varying = [codes for distinct, codes in map(dense_codes, columns) if len(distinct) > 1]
+    if not varying:
+        size = len(columns[0])
+        return np.zeros(min(size, 1), np.intp), np.zeros(size, np.int32)
+    code = np.zeros(len(varying[0]), np.int64)
+    for codes in varying:
+        code = code * (int(codes.max()) + 1) + codes
     distinct, number = dense_codes(code)
     representative = np.zeros(len(distinct), np.intp)
     representative[number] = np.arange(len(code))
