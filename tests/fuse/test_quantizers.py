@@ -17,7 +17,9 @@ from advisor.fuse.sensitivity import nudged
 from advisor.fuse.transform import Applied
 from advisor.measure.inputs import Inputs, InputSet, generate_inputs
 from advisor.measure.session import CPU
+from advisor.report.fusion_words import proof
 from tests.fuse.graphs import model, proto
+from tests.report.fusion_reports import report
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -207,6 +209,13 @@ def test_the_same_step_is_a_fault_where_the_quantiser_is_another_one() -> None:
     assert not result.passed
     assert result.between is None
     assert "output 'y' is off by" in result.reason
+
+
+def test_a_report_says_where_last_bits_decided() -> None:
+    made = report(verification=judge_steps(steps(size=5), steps(size=5, ulps=1)))
+    assert "equals the unoptimised original's, but for what last bits alone do to that, on 1 set" in str(proof(made))
+    plain = report(verification=judge_steps(steps(size=5), steps(size=5)))
+    assert "equals the unoptimised original's on 1 set" in str(proof(plain))
 
 
 def test_a_scale_that_callers_may_override_is_the_same_in_both() -> None:
