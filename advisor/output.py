@@ -13,7 +13,23 @@ from advisor.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["staged", "write_text"]
+__all__ = ["check_writable", "staged", "write_text"]
+
+
+def check_writable(target: Path) -> None:
+    """Refuse, before anything is computed, a file that cannot be written.
+
+    Raises:
+        BadInput: TARGET is a directory, or its folder does not exist or cannot be written.
+    """
+    if target.is_dir():
+        raise BadInput(f"{target} is a directory: name a file to write")
+    if not target.parent.is_dir():
+        raise BadInput(f"cannot write {target}: there is no folder {target.parent}")
+    # A device is written into; what is a file, or none yet, is made anew.
+    place = target if target.exists() and not target.is_file() else target.parent
+    if not os.access(place, os.W_OK):
+        raise BadInput(f"cannot write {target}: no permission to write into {place}")
 
 
 @contextmanager

@@ -22,6 +22,7 @@ from advisor.cli.model_options import (
 from advisor.cli.options import check_apart, parse_ratio
 from advisor.cli.reports import Reports, with_report_options
 from advisor.errors import BadInput
+from advisor.output import check_writable
 from advisor.report.formats import PROFILE
 
 __all__ = ["profile"]
@@ -69,6 +70,8 @@ def profile(
     check_apart("--keep-profile", keep, [model, inputs])
     if str(keep) == "-":
         raise BadInput("--keep-profile - is no file: name one")
+    if keep is not None:
+        check_writable(keep)
     with progress() as say:
         result = profile_model(
             model,

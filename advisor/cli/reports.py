@@ -13,6 +13,7 @@ import typer
 
 from advisor.cli.options import check_apart, is_same_file
 from advisor.errors import BadInput
+from advisor.output import check_writable, staged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,12 +34,14 @@ class Reports(dict["Format", Path]):
         """Refuse what must not be written, before the work begins.
 
         Raises:
-            BadInput: Two reports would go to one place, or one in the place of OTHERS: files that the command reads, or
-                writes besides.
+            BadInput: A file cannot be written, two reports would go to one place, or one in the place of OTHERS: files
+                that the command reads, or writes besides.
         """
         earlier: list[tuple[str, Path]] = []
         for form, place in self.items():
             check_apart(f"--{form.option}", place, others)
+            if place != STDOUT:
+                check_writable(place)
             for option, other in earlier:
                 if is_same_file(place, other):
                     raise BadInput(f"--{option} and --{form.option} both write to {place}: give each a file of its own")
@@ -62,8 +65,6 @@ class Reports(dict["Format", Path]):
 
 
 def _write(form: Format, place: Path, result: Any) -> None:
-    from advisor.output import staged
-
     if place == STDOUT:
         form.write(result, sys.stdout)
     elif str(place) == os.environ.get("GITHUB_STEP_SUMMARY"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -26,7 +25,7 @@ from advisor.fuse.verify import TOLERANCES, Verification, proof_notes
 from advisor.measure.inputs import generate_inputs, read_inputs
 from advisor.measure.machine import driver
 from advisor.measure.session import CPU, CUDA, Level, NotRunnable, has_provider, open_session, provider_name, version
-from advisor.output import staged
+from advisor.output import check_writable, staged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -213,12 +212,7 @@ def _check_target(target: Path, sources: Sequence[Path]) -> None:
         raise BadInput(
             "a fused model is not written to standard output, since a library may lie beside it: name a file"
         )
-    if target.is_dir():
-        raise BadInput(f"{target} is a directory: name a file to write")
-    if not target.parent.is_dir():
-        raise BadInput(f"cannot write {target}: there is no folder {target.parent}")
-    if not os.access(target.parent, os.W_OK):
-        raise BadInput(f"cannot write {target}: no permission to write into {target.parent}")
+    check_writable(target)
 
 
 def _write_original(path: Path, original: ir.Model, target: Path, provider: str) -> None:

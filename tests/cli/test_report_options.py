@@ -55,6 +55,18 @@ def test_two_reports_in_one_place_are_refused_before_anything_is_read(advisor_co
     assert "--json and --markdown both write to -" in result.stderr
 
 
+@pytest.mark.parametrize("command", ["analyze", "fuse", "gate", "profile", "verify"])
+def test_a_report_that_cannot_be_written_is_refused_before_anything_is_read(
+    advisor_command: Advisor, tmp_path: Path, command: str
+) -> None:
+    """The inputs do not exist either: what is said first is what was looked at first."""
+    inputs = ["missing.onnx", "other.onnx"] if command == "verify" else ["missing"]
+    result = advisor_command(command, *inputs, "--json", tmp_path / "nowhere" / "report.json")
+    assert result.returncode == 2
+    assert f"there is no folder {tmp_path / 'nowhere'}" in result.stderr
+    assert f"{tmp_path} is a directory" in advisor_command(command, *inputs, "--json", tmp_path).stderr
+
+
 def test_help_names_every_format(advisor_command: Advisor) -> None:
     shown = advisor_command("analyze", "--help").stdout
     for form in ANALYSIS:
