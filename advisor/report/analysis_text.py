@@ -8,11 +8,11 @@ from rich import box
 from rich.console import Group
 from rich.padding import Padding
 from rich.panel import Panel
-from rich.table import Table
 from rich.text import Text
 
 from advisor.report.analysis_words import CAUSE_WORDS, device_word, headline, notes, whole_trace, worth
 from advisor.report.chain_names import chain_name
+from advisor.report.tables import titled
 from advisor.trace.causes import FUSIBLE
 from advisor.trace.findings.finding import HIGH, INFO, MEDIUM
 from advisor.trace.verdicts import CANNOT_DECIDE
@@ -90,17 +90,11 @@ def _cut(name: str) -> Text:
     return Text(name, no_wrap=True, overflow="ellipsis")
 
 
-def _table(title: str) -> Table:
-    return Table(
-        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, expand=False
-    )
-
-
 def _causes(analysis: Analysis, narrow: bool) -> RenderableType:
     totals = analysis.totals
     if totals.exposed_gap_ns == 0:
         return Text(f"The {device_word(analysis)} was never idle between its first and last work.\n")
-    table = _table(f"Why the {device_word(analysis)} was idle")
+    table = titled(f"Why the {device_word(analysis)} was idle")
     table.add_column("cause", no_wrap=True)
     for heading in ("idle", "share"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -127,7 +121,7 @@ def _candidates(analysis: Analysis, most: int) -> RenderableType:
     listed, rest = mine[:most], max(len(mine) - most, 0)
     levers = next(each for each in analysis.levers if (each.graph, each.variant) == (first.graph, first.variant))
     whole = analysis.graph_figures[0].source == "trace"
-    table = _table("Chains of kernels that could be one" + (f" ({rest:,} more)" if rest else ""))
+    table = titled("Chains of kernels that could be one" + (f" ({rest:,} more)" if rest else ""))
     table.add_column("chain")
     for heading in ("times" if whole else "a run", "saving, predicted"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -146,7 +140,7 @@ def _kernels(analysis: Analysis, top: int, narrow: bool) -> RenderableType:
     listed = analysis.kernel_figures[:top]
     rest = len(analysis.kernel_figures) - len(listed)
     device = device_word(analysis)
-    table = _table(
+    table = titled(
         f"{device} work with the largest fusible gaps" + (f" ({counted(rest, 'more name')})" if rest > 0 else "")
     )
     table.add_column("name")
@@ -165,7 +159,7 @@ def _kernels(analysis: Analysis, top: int, narrow: bool) -> RenderableType:
 def _graphs(analysis: Analysis, top: int, narrow: bool) -> RenderableType:
     listed = analysis.graph_figures[:top]
     rest = len(analysis.graph_figures) - len(listed)
-    table = _table("Graphs, medians over their instances" + (f" ({rest:,} more)" if rest > 0 else ""))
+    table = titled("Graphs, medians over their instances" + (f" ({rest:,} more)" if rest > 0 else ""))
     table.add_column("graph")
     for heading in ("runs", "ratio") if narrow else ("runs", "kernels", "span", "ratio", "p95"):
         table.add_column(heading, justify="right", no_wrap=True)

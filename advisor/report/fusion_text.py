@@ -7,18 +7,19 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.console import Group
 from rich.panel import Panel
-from rich.table import Table
 from rich.text import Text
 
 from advisor.fuse.result import Status
 from advisor.measure.statistics import Verdict
 from advisor.report import fusion_words as words
+from advisor.report.tables import titled
 from advisor.words import counted, duration, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rich.console import RenderableType
+    from rich.table import Table
 
     from advisor.fuse.result import FusionReport
 
@@ -59,14 +60,8 @@ def _summary(report: FusionReport) -> Panel:
     return Panel(text, title=title, border_style=colour if report.runtime.passed else "red", box=box.ROUNDED)
 
 
-def _table(title: str) -> Table:
-    return Table(
-        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, expand=False
-    )
-
-
 def _fusions(report: FusionReport, width: int) -> Table:
-    table = _table("Fusions")
+    table = titled("Fusions")
     table.add_column("fusion", overflow="fold")
     table.add_column("places", justify="right", no_wrap=True)
     if width >= NARROW:
@@ -96,7 +91,7 @@ def _reasons(report: FusionReport) -> Iterator[str]:
 
 
 def _batches(report: FusionReport, *, narrow: bool) -> Table:
-    table = _table("By size of the batch")
+    table = titled("By size of the batch")
     table.add_column("batch", justify="right", no_wrap=True)
     if not narrow:
         table.add_column("original", justify="right", no_wrap=True)

@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING
 from rich import box
 from rich.console import Group
 from rich.panel import Panel
-from rich.table import Table
 from rich.text import Text
 
+from advisor.report.tables import titled
 from advisor.trace.verdicts import CANNOT_DECIDE
 from advisor.words import counted, duration, percent, plain
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
+    from rich.table import Table
 
     from advisor.measure.profile import ModelProfile
 
@@ -82,18 +83,12 @@ def _summary(profile: ModelProfile) -> Panel:
     return Panel(text, title=title, border_style=colour, box=box.ROUNDED)
 
 
-def _table(title: str) -> Table:
-    return Table(
-        title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, expand=False
-    )
-
-
 def _count(count: float) -> str:
     return f"{count:,.0f}" if count == round(count) else f"{count:,.1f}"
 
 
 def _classes(profile: ModelProfile, *, narrow: bool) -> Table:
-    table = _table("Where the time of a run goes, by class")
+    table = titled("Where the time of a run goes, by class")
     table.add_column("class", no_wrap=True)
     for heading in ("times", "mean a run", "share"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -109,7 +104,7 @@ def _nodes(profile: ModelProfile, top: int, width: int) -> Table:
     narrow = width < NARROW
     most = max(width - (BESIDE_NARROW if narrow else BESIDE), LEAST)
     rest = len(profile.nodes) - top
-    table = _table("By node" + (f" ({rest:,} more)" if rest > 0 else ""))
+    table = titled("By node" + (f" ({rest:,} more)" if rest > 0 else ""))
     table.add_column("node")
     table.add_column("operator")
     for heading in ("mean a run", "share") if narrow else ("times", "mean a run", "share"):
