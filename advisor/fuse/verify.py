@@ -269,7 +269,7 @@ class _Allowance:
     Attributes:
         factor: In tolerances.
         known: And besides, by set and output.
-        last_bits: And what last bits do, where that is needed, if they do not do too much.
+        last_bits: And what last bits do, where that is needed, if they do not do too much; not in half precision.
     """
 
     factor: float
@@ -289,6 +289,8 @@ class _Allowance:
         error, most = difference.relative, UNDETERMINED if is_quantized else RUNTIME_FACTOR * own.relative
         if not difference.reason or error is None or self.last_bits is None:
             return difference, None
+        if not is_quantized and reference.arithmetic is not None:
+            return difference, None  # the tolerances of half precision are made for its last bits
         if not is_quantized and error > allowed + most:
             return difference, None  # measuring them takes time, and would not help
         moved = self.last_bits().get(key, 0.0)

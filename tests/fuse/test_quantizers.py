@@ -331,3 +331,17 @@ def test_a_badly_conditioned_model_may_move_as_far_as_its_own_last_bits_move_it_
         result = bench.verify(Applied(model(CANCELLING, **changed), ()), final=True)
         assert result.passed is passes
         assert (result.last_bits is not None) is passes
+
+
+def test_half_precision_has_its_tolerance_for_last_bits_and_no_more() -> None:
+    random = np.random.default_rng(0)
+    other = (100 * (1 + random.random(64))).astype(np.float16)
+    text = CANCELLING.replace("float", "float16")
+    constants: dict[str, Any] = {"factor": other + np.float16(4), "other": other}
+    feed = Inputs((InputSet("given", {"x": np.ones(64, np.float16)}),))
+    bench = Bench(model(text, **constants), feed, path=Path("difference"), provider=CPU, threads=1)
+    changed = constants | {"factor": np.nextafter(constants["factor"], np.float16(np.inf))}
+    result = bench.verify(Applied(model(text, **changed), ()), final=True)
+    assert not result.passed
+    assert result.max_rel_error is not None
+    assert result.max_rel_error < 0.1  # ten tolerances
