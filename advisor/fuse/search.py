@@ -238,9 +238,15 @@ def _write_fused(fused: Applied, target: Path) -> Path | None:
     if fused.libraries and target.exists() and not target.is_file():
         raise BadInput(f"{target} is no file: the fused model needs a library beside it, so name a file")
     library: Path | None = None
+    before = set(target.parent.iterdir())
     for source in fused.libraries:
         library = write_library(fused.model, source, target)
-    save(fused.model, target)
+    try:
+        save(fused.model, target)
+    except BaseException:  # Ctrl-C too: a library without its model is of no use
+        if library is not None and library not in before:
+            library.unlink(missing_ok=True)
+        raise
     return library
 
 

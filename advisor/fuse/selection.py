@@ -215,7 +215,7 @@ class _Search:
         rivals += [unit for unit in fusions if unit not in (*rivals, *self.kept) and unit.overlaps(self.kept)]
         batches = shortlist.by_candidate(unit for unit in fusions if unit not in (*chosen, *rivals, *self.kept))
         failed += self._take_turns([*batches, structure] if structure else batches, optimizers)
-        reason = "its nodes, taken with more or fewer others, save more"
+        reason = "what takes its nodes with more or fewer others was raced in its place"
         self._leave((unit for unit in rivals if unit.overlaps(self.kept)), Fate(Status.NOT_FASTER, reason))
         failed += [[unit] for unit in rivals if unit not in self.fates and not self._add_batch([unit])]
         self._add_halves(batch for batch in failed if batch is not structure or not self._is_neutral(batch))
@@ -328,7 +328,6 @@ class _Search:
         for number, step in enumerate(steps, 1):
             self._steps_left = len(steps) - number
             if not isinstance(step, list):
-                self._announce(f"running {step.id}")
                 self._add_optimizer(step)
             elif not self._add_batch(step):
                 failed.append(step)
@@ -339,6 +338,7 @@ class _Search:
         if not self._has_time():
             self.failures.append(Failure(optimizer, Status.NOT_FASTER, NO_TIME))
             return
+        self._announce(f"running {optimizer.id}")
         try:
             in_time = optimizer.within(self._left() * OPTIMIZER_SHARE)
             applied = compose(self._original, [in_time], provider=self._bench.provider)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from functools import partial
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,10 +22,11 @@ from advisor.fuse.result import FusionReport, Status
 from advisor.fuse.rules import RULES
 from advisor.fuse.search import fuse
 from advisor.fuse.session import session
+from advisor.fuse.transform import Applied
 from advisor.measure.latency import measure_pair
 from advisor.measure.session import CPU, Level, has_provider, open_session, run
 from advisor.measure.statistics import Verdict
-from tests.fuse.graphs import proto, weights
+from tests.fuse.graphs import model, proto, weights
 from tests.fuse.trial_rules import SLOW_ABS, WRONG_TANH, replacing
 
 if TYPE_CHECKING:
@@ -330,3 +332,18 @@ def test_the_same_seed_gives_the_same_proof(tmp_path: Path) -> None:
     one, two = (checked(fuse(path, seed=3, candidates=rules, **FAST)) for _ in range(2))
     assert (one["fusions"], one["runtime"]) == (two["fusions"], two["runtime"])
     assert one["fusions"][0]["max_abs_error"] > 0
+
+
+def test_a_library_whose_model_is_not_written_does_not_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    library, folder = tmp_path / "kernels.so", tmp_path / "out"
+    library.write_bytes(b"kernels")
+    folder.mkdir()
+    search = import_module("advisor.fuse.search")
+    monkeypatch.setattr(search, "save", interrupted)
+    applied = Applied(model("(float[4] x) => (float[4] y) { y = Exp(x) }"), (), (library,))
+    with pytest.raises(KeyboardInterrupt):
+        search._write_fused(applied, folder / "fused.onnx")
+    assert list(folder.iterdir()) == []
