@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from advisor.trace.launches import CallClass
+from advisor.trace.thread_axis import ThreadAxis
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -91,11 +92,7 @@ class ThreadActivity:
         ends = np.concatenate([calls.end, overheads.end])
         thread = np.concatenate([calls.thread, overheads.thread])
         tag = np.concatenate([launches.call_class, np.full(len(overheads), -1, np.int8)])
-        times = [column for column in (starts, trace.works.start) if len(column)]
-        latest = [column for column in (ends, trace.works.end) if len(column)]
-        origin = min(int(column.min()) for column in times)
-        stride = max(int(column.max()) for column in latest) - origin + 1
-        self._shift = np.arange(len(trace.threads)) * stride - origin
+        self._axis = ThreadAxis(trace)
         events = np.concatenate([self._axis(starts, thread), self._axis(ends, thread)])
         order = np.argsort(events, kind="stable")
         events = events[order]
@@ -110,9 +107,6 @@ class ThreadActivity:
         changes = np.flatnonzero(np.diff(labels, prepend=np.int8(Cause.HOST)))
         self._events = np.concatenate([[-1], events[changes]])
         self._label = np.concatenate([[np.int8(Cause.HOST)], labels[changes]])
-
-    def _axis(self, time: NDArray[np.int64], thread: NDArray[np.int32]) -> NDArray[np.int64]:
-        return time + self._shift.take(thread)
 
     def at(self, time: NDArray[np.int64], thread: NDArray[np.int32]) -> NDArray[np.int8]:
         """The cause that the segment at each TIME of THREAD counts for, shape (n,)."""

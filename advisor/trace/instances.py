@@ -35,6 +35,8 @@ class Instances(Columns):
     """Index into `Regions.names`."""
     start: NDArray[np.int64]
     """The first launch call's start."""
+    thread: NDArray[np.int32]
+    """The thread of that call, an index into `Trace.threads`."""
     span: NDArray[np.int64]
     """To the last work's end."""
     busy: NDArray[np.int64]
@@ -108,6 +110,7 @@ def measure_instances(
     return Instances(
         name=regions.name,
         start=begin,
+        thread=_threads(trace, call, begin, region),
         span=span,
         busy=_sums(covered, bounds),
         hidden=_sums(np.where(whole_graph, covered, 0), bounds) if whole_graph.any() else np.zeros(count, np.int64),
@@ -124,6 +127,7 @@ def _none() -> Instances:
     return Instances(
         name=np.zeros(0, np.int32),
         start=nothing,
+        thread=np.zeros(0, np.int32),
         span=nothing,
         busy=nothing,
         hidden=nothing,
@@ -133,6 +137,17 @@ def _none() -> Instances:
         sequence=np.zeros(0, np.uint64),
         warmup=np.zeros(0, np.bool_),
     )
+
+
+def _threads(
+    trace: Trace, call: NDArray[np.int32], begin: NDArray[np.int64], region: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """The thread of each region's first launch call; CALL and REGION have one row a work."""
+    thread = np.zeros(len(begin), np.int32)
+    if len(trace.threads) > 1:
+        first = np.flatnonzero(trace.calls.start[call] == begin[region])
+        thread[region[first]] = trace.calls.thread[call[first]]
+    return thread
 
 
 def _sums(values: NDArray[np.int64] | NDArray[np.bool_], bounds: NDArray[np.intp]) -> NDArray[np.int64]:

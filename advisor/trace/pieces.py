@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from advisor.trace.causes import LATENCY_LIMIT_NS, Cause
+from advisor.trace.thread_axis import ThreadAxis
 from advisor.trace.trace import Columns
 
 if TYPE_CHECKING:
@@ -81,16 +82,14 @@ def _early(
 ) -> Pieces:
     """What lies before the launch call, cut wherever a call or profiler overhead of the thread begins or ends."""
     low, high = int(begin.min()), int(end.max())
-    width = high - low + 1
-    edges, owners = [], []
+    of_thread = ThreadAxis(trace)
+    edges = []
     for events in (trace.calls, trace.overheads):
         for time in (events.start, events.end):
             inside = (time > low) & (time < high)
-            edges.append(time[inside])
-            owners.append(events.thread[inside])
-    # The threads lie one after the other on a single axis, as in `ThreadActivity`.
-    axis = np.unique(np.concatenate(edges) - low + np.concatenate(owners).astype(np.int64) * width)
-    shift = thread.astype(np.int64) * width - low
+            edges.append(of_thread(time[inside], events.thread[inside]))
+    axis = np.unique(np.concatenate(edges))
+    shift = of_thread.shift[thread]
     lower = np.searchsorted(axis, begin + shift, side="right")
     count = np.maximum(np.searchsorted(axis, end + shift, side="left") - lower, 0)
     inner = np.repeat(np.arange(len(gap)), count)

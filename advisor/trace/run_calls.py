@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from advisor.trace.thread_axis import ThreadAxis
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -32,21 +34,15 @@ def calls_per_run(trace: Trace, evidence: Evidence, classes: tuple[CallClass, ..
     size = len(evidence.runs.graph)
     if not len(evidence.instances) or not len(wanted):
         return np.full(size, len(wanted), np.int64)
-    begin = evidence.instances.start
+    begin, thread = evidence.instances.start, evidence.instances.thread
     inside = np.flatnonzero((evidence.runs.of_work >= 0) & (evidence.launches.call >= 0))
-    run, call = evidence.runs.of_work[inside], evidence.launches.call[inside]
     end = begin.copy()
-    np.maximum.at(end, run, calls.end[call])
-    thread = np.zeros(size, np.int64)
-    first = calls.start[call] == begin[run]
-    thread[run[first]] = calls.thread[call[first]]
-
-    # Threads lie one after the other on one axis.
-    origin = int(calls.start.min())
-    stride = int(calls.end.max()) - origin + 1
-    order = np.argsort(begin - origin + thread * stride, kind="stable")
-    time, on = calls.start[wanted], calls.thread[wanted].astype(np.int64)
-    place = np.searchsorted((begin - origin + thread * stride)[order], time - origin + on * stride, side="right")
+    np.maximum.at(end, evidence.runs.of_work[inside], calls.end[evidence.launches.call[inside]])
+    axis = ThreadAxis(trace)
+    begins = axis(begin, thread)
+    order = np.argsort(begins, kind="stable")
+    time, on = calls.start[wanted], calls.thread[wanted]
+    place = np.searchsorted(begins[order], axis(time, on), side="right")
     owner = order[np.maximum(place - 1, 0)]
     within = (place > 0) & (thread[owner] == on) & (time < end[owner])
     return np.bincount(owner[within], minlength=size)

@@ -14,6 +14,7 @@ import numpy as np
 
 from advisor.trace.causes import FUSIBLE, LAUNCH_GAP, Cause
 from advisor.trace.launches import CallClass
+from advisor.trace.thread_axis import ThreadAxis
 from advisor.trace.trace import WorkKind
 
 if TYPE_CHECKING:
@@ -135,17 +136,13 @@ def graph_samples(analysis: Analysis) -> tuple[Samples, ...]:
     regions, instances = evidence.regions, evidence.instances
     if not len(instances):
         return (_whole_trace(analysis),)
-    pairs = np.stack([instances.name.astype(np.uint64), instances.sequence])
-    _, graph = np.unique(pairs, axis=1, return_inverse=True)
-    graph = graph.reshape(-1)
-    total_span = np.bincount(graph, instances.span)
+    runs = evidence.runs
+    total_span = np.bincount(runs.graph, instances.span)
     chosen = []
     for number in np.argsort(-total_span, kind="stable")[:GRAPHS_KEPT]:
-        mine = np.flatnonzero(graph == number)
+        mine = np.flatnonzero(runs.graph == number)
         mine = mine[np.argsort(instances.start[mine], kind="stable")]
-        measured = mine[~instances.warmup[mine]]
-        # Where every instance is a warm-up, those are all there is to measure.
-        measured = measured if len(measured) else mine
+        measured = mine[runs.measured[mine]]
         chosen.append((mine, measured, measured[_evenly(len(measured))]))
     columns = _columns(analysis.trace, evidence, np.concatenate([kept for _, _, kept in chosen]))
 
@@ -293,20 +290,17 @@ def _periods(
     trace: Trace, launches: Launches, evidence: Evidence, kept: NDArray[np.intp]
 ) -> dict[str, NDArray[np.int64]]:
     """How many calls of each class the periods of the regions KEPT have; -1 where a region has no period."""
-    calls, begin = trace.calls, evidence.instances.start
-    # Threads lie one after the other on one axis: see `ThreadActivity`.
-    origin = int(calls.start.min())
-    stride = int(calls.end.max()) - origin + 1
-    thread = _threads(trace, evidence)
-    axis = begin - origin + thread * stride
-    order = np.argsort(axis, kind="stable")
+    calls, thread = trace.calls, evidence.instances.thread
+    axis = ThreadAxis(trace)
+    begin = axis(evidence.instances.start, thread)
+    order = np.argsort(begin, kind="stable")
     following = np.full(len(order), _UNKNOWN)
     is_closed = thread[order][1:] == thread[order][:-1]
-    following[order[:-1][is_closed]] = axis[order[1:][is_closed]]
-    first, stop = axis[kept], following[kept]
+    following[order[:-1][is_closed]] = begin[order[1:][is_closed]]
+    first, stop = begin[kept], following[kept]
 
     def per_period(rows: NDArray[np.signedinteger]) -> NDArray[np.int64]:
-        time = _ascending(calls.start[rows] - origin + calls.thread[rows].astype(np.int64) * stride)
+        time = _ascending(axis(calls.start[rows], calls.thread[rows]))
         return np.where(stop == _UNKNOWN, _UNKNOWN, np.searchsorted(time, stop) - np.searchsorted(time, first))
 
     leads = np.flatnonzero(launches.first_of_call)
@@ -317,17 +311,6 @@ def _periods(
         "allocations": per_period(np.flatnonzero(launches.call_class == CallClass.MEMORY)),
         "copies": per_period(launches.call[copies]),
     }
-
-
-def _threads(trace: Trace, evidence: Evidence) -> NDArray[np.int64]:
-    """Shape (regions,): the thread of each region's first launch call."""
-    calls, launches, of_work = trace.calls, evidence.launches, evidence.regions.of_work
-    thread = np.zeros(len(evidence.regions), np.int64)
-    if len(trace.threads) > 1:
-        inside = np.flatnonzero((of_work >= 0) & (launches.call >= 0))
-        first = inside[calls.start[launches.call[inside]] == evidence.instances.start[of_work[inside]]]
-        thread[of_work[first]] = calls.thread[launches.call[first]]
-    return thread
 
 
 def _ascending(values: NDArray[np.int64]) -> NDArray[np.int64]:
