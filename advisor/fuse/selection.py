@@ -357,6 +357,8 @@ class _Search:
 
     def _add_enabled(self, candidates: Sequence[Candidate]) -> None:
         """Try what only other fusions make possible, with all that are right and not slower."""
+        if not self._has_time():
+            return
         usable = {each.id for each in candidates} - {failed.candidate.id for failed in self.failures}
         candidates = [each for each in candidates if each.id in usable]
         neutral = [unit for unit, fate in self.fates.items() if fate.is_neutral and not is_optimizer(unit.candidate)]
@@ -366,7 +368,7 @@ class _Search:
             more = enabled(self._original, rest, candidates, known=self.units, provider=provider) if rest else []
         except NotApplicable:
             return
-        if more and self._has_time():
+        if more:
             self.units.extend(more)
             self._announce("adding what only other fusions make possible")
             if not self._add_batch(more, after=neutral):
@@ -427,10 +429,10 @@ class _Search:
         self.latency = trial.latency
         change = _change(trial.latency, self.best.latency if self.best else None)
         is_unchanged = change is Verdict.UNCHANGED and trial.latency.is_not_slower
-        is_hidden = change is Verdict.UNCHANGED and trial.latency.ratio.ratio < 1
+        is_hidden = change is Verdict.UNCHANGED and not is_unchanged and trial.latency.ratio.ratio < 1
         if (
             change is Verdict.FASTER
-            or (on_trust and is_hidden)
+            or (is_hidden and on_trust)
             or (is_unchanged and all(self.shortlist.is_trusted(unit) and not unit.overlaps(before) for unit in units))
         ):
             self._history.append(trial)
