@@ -76,9 +76,9 @@ def compiled(expressions: list[Expression], level: str | None = None) -> Compile
     level = level or host
     text = kernel_module(expressions, [level]).replace("define hidden", "define")
     module = optimised(text, machine(level))
-    if level != host:
+    if level > host:
         module = llvm.parse_assembly(str(module).replace(LEVELS[level].cpu, LEVELS[host].cpu))
-    engine = llvm.create_mcjit_compiler(module, machine(host))
+    engine = llvm.create_mcjit_compiler(module, machine(min(level, host)))
     engine.finalize_object()
     return Compiled(engine, level)
 
