@@ -139,9 +139,11 @@ def test_a_constant_for_all_columns_is_kept() -> None:
 def test_cost_grows_linearly() -> None:
     size = {n: len(kernel_module([chain(n)], ["v3"])) for n in (100, 400)}
     assert size[400] < 4.5 * size[100]
-    seconds = {}
-    for n in (100, 400):
+
+    def seconds(n: int) -> float:
         start = time.process_time()
         assembly([chain(n)], "v3")
-        seconds[n] = time.process_time() - start
-    assert seconds[400] < 8 * seconds[100]
+        return time.process_time() - start
+
+    # Four times would be linear and sixteen quadratic; the quickest of three, as other programs only take time.
+    assert min(seconds(400) for _ in range(3)) < 10 * min(seconds(100) for _ in range(3))
