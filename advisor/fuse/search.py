@@ -76,8 +76,8 @@ def fuse(
         trace: A recording of the model, in any format that `analyze` reads: what it predicts that fusions save decides
             which are tried first, and stands in the report beside what was measured.
         threads: Threads inside an operator; None leaves it to ONNX Runtime.
-        budget_s: Seconds to spend on the search. Loading, the last proof and a last race, a quarter as long, come on
-            top.
+        budget_s: Seconds to spend on the search. Loading, the last proof and a last race, a quarter as long or 5 s,
+            come on top.
         seed: Of generated values, orders and resampling.
         batch_sizes: Sizes of the batch to race the fused model at in the end; that takes two fifths of the budget.
         candidates: What to try, in the order in which it is applied.

@@ -278,7 +278,7 @@ def test_places_that_there_was_no_time_to_try_go_with_those_of_their_candidate_t
 def test_no_race_begins_that_would_not_end_in_time() -> None:
     script = Scripted(product({"Cos": 0.9, "Sigmoid": 0.9, "Relu": 0.9}))
     selected(script, budget_s=1.2)  # a race takes a second, whatever it is given
-    assert len(script.raced) == 1
+    assert [ops for ops, _ in script.raced] == [{"Sin", "Tanh", "Relu"}] * 2  # the search's one, and the last race
 
 
 def test_nodes_that_take_too_little_to_be_measured_are_not_tried() -> None:
@@ -309,7 +309,14 @@ def test_races_share_the_budget_and_end_with_it() -> None:
     assert sum(seconds for _, seconds in script.raced[:2]) <= 2
     assert sorted(statuses(fusions).values()) == [Status.KEPT, Status.KEPT, Status.NOT_FASTER]
     assert any("larger --budget" in fusion.reason for fusion in fusions.values())
-    assert script.raced[-1][1] == 0.5  # the last race has its quarter, whatever was spent
+    assert script.raced[-1][1] == 2  # the last race has its time, whatever was spent
+
+
+@pytest.mark.parametrize(("budget_s", "seconds"), [(1, 1), (8, 5), (100, 25)])
+def test_the_last_race_has_a_quarter_of_the_budget_or_five_seconds(budget_s: float, seconds: float) -> None:
+    script = Scripted(product({"Cos": 0.9}), parts={"sin": 0.8}, seconds_of_a_part=budget_s)
+    selected(script, budget_s=budget_s)
+    assert script.raced[-1][1] == seconds
 
 
 def test_refused_places_are_told_with_their_reason() -> None:
