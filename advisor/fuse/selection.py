@@ -3,8 +3,8 @@
 1. Equal places of one candidate are a unit. Every unit is proven and raced on a part of the model, as far as the time
    goes (`advisor.fuse.shortlist`).
 2. Those that won there and those that are likely to gain, which is not sure, are applied together, proven and raced in
-   the whole model; then without each candidate that is not sure. Where that fails, the winners alone. Where the machine
-   is too noisy to tell, the rest of the time goes to the last race of these.
+   the whole model; then without each candidate that is not sure. Where that fails, the winners alone. Where the race
+   does not tell and nothing better is found, the last one decides; on a noisy machine it gets the rest of the time.
 3. The work of a library's optimiser is one more unit: at most one of them stays, and everything else goes on top.
 4. Those of which the part did not tell, by candidate: they have to make the whole model measurably faster. What fails
    is tried again in halves.
@@ -156,6 +156,8 @@ class _Search:
         """What the last trial took besides: proof, sessions, and a race that cannot be shorter."""
         self._optimised: dict[str, Applied] = {}
         self._history: list[Trial] = []
+        self._undecided: Trial | None = None
+        """What gained on parts, where the whole model did not tell: with nothing better the last race decides."""
         self._so_far: dict[Unit, Fate] = {}
         """What batches came to; a unit may still do better with fewer others."""
         self.refused: list[Site] = []
@@ -206,13 +208,13 @@ class _Search:
         self._steps_left = 2 if likely or optimizers or len(units) > len(chosen) else 0
         failed = []
         if likely and self._add_batch([*chosen, *likely], on_trust=True):
-            if not self._is_too_noisy():
-                self._drop_slow(likely)
+            self._drop_slow(likely)
         elif chosen and not self._add_batch(chosen, on_trust=True):
             failed.append(chosen)
         if self._is_too_noisy():  # to tell more than that: what is left of the time goes to the last race
             self.failures += [Failure(each, Status.NOT_FASTER, NO_TIME) for each in optimizers]
-            self._leave((unit for unit in self.units if unit not in self.kept), Fate(Status.NOT_FASTER, NO_TIME))
+            raced = self._undecided.units if self._undecided else ()
+            self._leave((unit for unit in self.units if unit not in raced), Fate(Status.NOT_FASTER, NO_TIME))
             return
         rivals += [unit for unit in fusions if unit not in (*rivals, *self.kept) and unit.overlaps(self.kept)]
         batches = shortlist.by_candidate(unit for unit in fusions if unit not in (*chosen, *rivals, *self.kept))
@@ -229,6 +231,8 @@ class _Search:
         Args:
             is_interrupted: Nobody wants to wait: a race that there is will do.
         """
+        if self._undecided is not None and not self._history:
+            self._history.append(self._undecided)
         while self._prove():
             best = self._history[-1]
             least = max(self._budget_s * FINAL_SHARE, min(self._budget_s, FINAL_SECONDS))
@@ -320,8 +324,8 @@ class _Search:
         return installed
 
     def _is_too_noisy(self) -> bool:
-        """Whether the best model is one whose race did not even tell that it is not slower."""
-        latency = self.best.latency if self.best else None
+        """Whether what gained on parts is all there is, and its race did not even tell that it is not slower."""
+        latency = self._undecided.latency if self._undecided and not self.best else None
         return latency is not None and not latency.is_not_slower
 
     def _take_turns(self, batches: Sequence[list[Unit]], optimizers: Sequence[Library]) -> list[list[Unit]]:
@@ -434,11 +438,10 @@ class _Search:
         self.latency = trial.latency
         change = _change(trial.latency, self.best.latency if self.best else None)
         is_unchanged = change is Verdict.UNCHANGED and trial.latency.is_not_slower
-        is_hidden = change is Verdict.UNCHANGED and not is_unchanged and trial.latency.ratio.ratio < 1
-        if (
-            change is Verdict.FASTER
-            or (is_hidden and on_trust)
-            or (is_unchanged and all(self.shortlist.is_trusted(unit) and not unit.overlaps(before) for unit in units))
+        if on_trust and change is Verdict.UNCHANGED and trial.latency.ratio.ratio < 1:
+            self._undecided = self._undecided or trial
+        if change is Verdict.FASTER or (
+            is_unchanged and all(self.shortlist.is_trusted(unit) and not unit.overlaps(before) for unit in units)
         ):
             self._history.append(trial)
             return None

@@ -263,6 +263,13 @@ def test_what_won_on_parts_and_noise_hides_in_the_whole_is_told_by_the_last_race
     assert "larger --budget" in fusions["one"].reason
 
 
+def test_a_gain_too_small_for_the_search_is_told_by_the_last_race_where_nothing_better_is_found() -> None:
+    for ratio, status in ((0.985, Status.KEPT), (1.0, Status.NOT_FASTER)):
+        script = Scripted(product({"Cos": ratio}), noise=0.02, noise_at_last=0.004, parts={"sin": 0.999})
+        _, fusions = selected(script, budget_s=60)
+        assert statuses(fusions) == {"sin": status, "tanh": Status.NOT_FASTER, "abs": Status.NOT_FASTER}
+
+
 def test_places_that_there_was_no_time_to_try_go_with_those_of_their_candidate_that_gained() -> None:
     text = """(float[4] x, float[2, 2] z, float[3] w) => (float[4] y, float[2, 2] u, float[3] v) {
         v = Abs(w)  y = Sin(x)  u = Sin(z)
