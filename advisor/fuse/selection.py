@@ -438,7 +438,8 @@ class _Search:
         self.latency = trial.latency
         change = _change(trial.latency, self.best.latency if self.best else None)
         is_unchanged = change is Verdict.UNCHANGED and trial.latency.is_not_slower
-        if on_trust and change is Verdict.UNCHANGED and trial.latency.ratio.ratio < 1:
+        may_gain = trial.latency.ratio.ratio < 1 or not trial.latency.is_not_slower  # noise takes the sign, too
+        if on_trust and change is Verdict.UNCHANGED and may_gain:
             self._undecided = self._undecided or trial
         if change is Verdict.FASTER or (
             is_unchanged and all(self.shortlist.is_trusted(unit) and not unit.overlaps(before) for unit in units)

@@ -270,6 +270,13 @@ def test_a_gain_too_small_for_the_search_is_told_by_the_last_race_where_nothing_
         assert statuses(fusions) == {"sin": status, "tanh": Status.NOT_FASTER, "abs": Status.NOT_FASTER}
 
 
+def test_noise_that_turns_the_sign_leaves_the_last_race_to_what_gained_on_parts() -> None:
+    script = Scripted(noise=0.1, noise_at_last=0.01, parts={"sin": 0.8})
+    script.ratio = lambda ops: (1.03 if not script.raced[1:] else 0.95) if "Cos" in ops else 1.0
+    _, fusions = selected(script, budget_s=60)
+    assert statuses(fusions)["sin"] is Status.KEPT
+
+
 def test_places_that_there_was_no_time_to_try_go_with_those_of_their_candidate_that_gained() -> None:
     text = """(float[4] x, float[2, 2] z, float[3] w) => (float[4] y, float[2, 2] u, float[3] v) {
         v = Abs(w)  y = Sin(x)  u = Sin(z)
