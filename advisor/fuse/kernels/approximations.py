@@ -1,6 +1,6 @@
 """Transcendental functions as straight-line IR: selects instead of branches, so that LLVM vectorises the loop around.
 
-Within 2 units in the last place for `float` (sigmoid 2.4) and a few for `double`; for powers of
+Within 2 units in the last place for `float` (sigmoid, elu and softplus 2.5) and a few for `double`; for powers of
 `double` see `pow_`. NaN, infinities and signed zeros as IEEE 754 has them, also denormals. Only operations that every
 target has: the same text serves CPUs and GPUs.
 
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from advisor.fuse.kernels.builder import Builder, Value
 
-__all__ = ["cos", "erf", "exp", "log", "pow_", "sigmoid", "sin", "tanh"]
+__all__ = ["cos", "elu", "erf", "exp", "log", "pow_", "sigmoid", "sin", "softplus", "tanh"]
 
 
 @dataclass(frozen=True)
@@ -90,12 +90,19 @@ _SHORT_EXP = (8.31228494644165e-03, 4.1894540190696716e-02, 1.6667130589485168e-
 _HALF_EXP = (1.382077345624566e-03, 8.369249291718006e-03, 4.1668280959129333e-02, 1.6666516661643982e-01,
              4.999999403953552e-01, 1.0, 1.0)
 """e^x for |x| <= ln 2 / 2, to 2^-23 and to 2^-28: fitted here."""
-_NEGATED_EXP = tuple(c * (-1) ** n for n, c in zip(reversed(range(7)), _HALF_EXP, strict=True))
+_NEGATED_EXP = {
+    type_: tuple(c * (-1) ** n for n, c in enumerate(reversed(powers)))[::-1]
+    for type_, powers in (("float", _HALF_EXP), ("double", (*_EXPONENTIAL["double"].exp, 1.0, 1.0)))
+}
 """e^-x."""
 _TANH_EXP = tuple(c * 2**n for n, c in zip(reversed(range(6)), _SHORT_EXP, strict=True))
 """e^2x."""
 _LOG_FLOAT = (7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1, -1.6668057665e-1,
               2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1)  # Cephes, logf.c
+_LOG1P_FLOAT = (-3.3183936029672623e-03, 2.0204238593578339e-02, -5.7663820683956146e-02, 1.0680495947599411e-01,
+                -1.5355363488197327e-01, 1.9695390760898590e-01, -2.4958586692810059e-01, 3.3330512046813965e-01,
+                -4.9999931454658508e-01)
+"""(ln(1 + x) - x) / x^2 for 0 <= x <= 1, to 2^-27: fitted here."""
 _LOG_DOUBLE = (1.479819860511658591e-01, 1.531383769920937332e-01, 1.818357216161805012e-01, 2.222219843214978396e-01,
                2.857142874366239149e-01, 3.999999999940941908e-01, 6.666666666666735130e-01)  # fdlibm, e_log.c
 _SINE = (1.58969099521155010221e-10, -2.50507602534068634195e-08, 2.75573137070700676789e-06,
@@ -145,12 +152,30 @@ def _power_of_two(b: Builder, shifted: Value, c: _Exponential) -> Value:
 
 
 def _expm1(b: Builder, x: Value) -> Value:
-    """The exponential e^x - 1 within the range of normal numbers, with relative accuracy near 0, too."""
+    """The difference e^x - 1 where e^x is a normal number, with relative accuracy near 0, too."""
     c = _EXPONENTIAL[x.type]
     r, scale = _reduce(b, x, c, 1)
     curve = b.mul(b.mul(r, r), b.polynomial(r, c.expm1))
     # scale e^r - 1, the larger parts first: each of the two additions rounds once
     return b.fma(scale, curve, b.fma(scale, r, b.exact("fsub", scale, 1.0)))
+
+
+def elu(b: Builder, x: Value) -> Value:
+    """e^x - 1 below 0, where it is as accurate near 0 as elsewhere, and x above."""
+    return b.select(b.compare("olt", x, 0.0), _expm1(b, b.at_least(x, -40.0)), x)
+
+
+def softplus(b: Builder, x: Value) -> Value:
+    """ln(1 + e^x) as max(x, 0) + ln(1 + e^-|x|): nothing overflows, and far below 0 it is e^x."""
+    power = exp(b, b.neg(b.unary("fabs", x)))
+    if x.type == "double":
+        # what the sum of 1 and a small power loses is put back
+        total = b.exact("fadd", power, 1.0)
+        lost = b.exact("fsub", power, b.exact("fsub", total, 1.0))
+        rest = b.add(log(b, total), b.div(lost, total))
+    else:
+        rest = b.fma(b.mul(power, power), b.polynomial(power, _LOG1P_FLOAT), power)
+    return b.add(b.at_least(x, 0.0), rest)
 
 
 def tanh(b: Builder, x: Value) -> Value:
@@ -188,16 +213,15 @@ def erf(b: Builder, x: Value) -> Value:
 
 
 def sigmoid(b: Builder, x: Value) -> Value:
-    """1 / (1 + e^-x); 0 where e^-x overflows."""
-    if x.type == "double":
-        return b.div(1.0, b.add(exp(b, b.neg(x)), 1.0))
-    c = _EXPONENTIAL["float"]
-    # e^-x may become 0 early, for 1 is added, and infinite a little early, at 2^128: the result is denormal there
-    x = b.at_most(b.at_least(x, -89.0), 87.0)
-    shifted = b.fma(x, -1 / _ln(2), c.magic + c.bias)
-    n = b.exact("fsub", shifted, c.magic + c.bias)
+    """1 / (1 + e^-x), also where the result is denormal: with s = 2^-(half of all exponents), s / (s + s e^-x)."""
+    c = _EXPONENTIAL[x.type]
+    half = (c.bias + 1) // 2
+    x = b.at_most(b.at_least(x, c.least), 40.0)
+    shifted = b.fma(x, -1 / _ln(2), c.magic + c.bias - half)
+    n = b.exact("fsub", shifted, c.magic + c.bias - half)
     rest = b.fma(n, c.ln2_low, b.fma(n, c.ln2_high, x))
-    return b.div(1.0, b.fma(b.polynomial(rest, _NEGATED_EXP), _power_of_two(b, shifted, c), 1.0))
+    power = _power_of_two(b, shifted, c)
+    return b.div(2.0**-half, b.fma(b.polynomial(rest, _NEGATED_EXP[x.type]), power, 2.0**-half))
 
 
 def log(b: Builder, x: Value) -> Value:

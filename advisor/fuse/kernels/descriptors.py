@@ -33,7 +33,8 @@ BYTES = {
     ir.DataType.UINT64: 8,
 }
 """Of an element in memory; the types' numbers are those of ONNX Runtime."""
-DEAR = {"Cos": 8, "Div": 2, "Erf": 4, "Exp": 3, "Log": 7, "Mod": 50, "Pow": 24, "Sigmoid": 3, "Sin": 8, "Tanh": 4}
+DEAR = {"Cos": 8, "Div": 2, "Elu": 3, "Erf": 4, "Exp": 3, "Log": 7, "Mod": 50, "Pow": 24, "Sigmoid": 3, "Sin": 8,
+        "Softplus": 5, "Tanh": 4}  # fmt: skip
 """Operations that take more than about one instruction a vector: how many times as long, measured with AVX2."""
 
 

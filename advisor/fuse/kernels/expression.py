@@ -25,12 +25,13 @@ MOST_TENSORS = 16
 
 # fmt: off
 ELEMENTWISE = frozenset({
-    "Abs", "Add", "And", "Cast", "Ceil", "Cos", "Div", "Equal", "Erf", "Exp", "Floor", "Greater", "GreaterOrEqual",
-    "IsInf", "IsNaN", "Less", "LessOrEqual", "Log", "Max", "Min", "Mod", "Mul", "Neg", "Not", "Or", "Pow", "Round",
-    "Sigmoid", "Sign", "Sin", "Sqrt", "Sub", "Tanh", "Where", "Xor",
+    "Abs", "Add", "And", "Cast", "Ceil", "Cos", "Div", "Elu", "Equal", "Erf", "Exp", "Floor", "Greater",
+    "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual", "Log", "Max", "Min", "Mod", "Mul", "Neg", "Not", "Or",
+    "Pow", "Round", "Sigmoid", "Sign", "Sin", "Softplus", "Sqrt", "Sub", "Tanh", "Where", "Xor",
 })
 # fmt: on
-"""Operations on the values of one column, with the meaning of the ONNX operator of that name; Max and Min of two."""
+"""Operations on the values of one column, with the meaning of the ONNX operator of that name; Max and Min of two,
+and Elu with an alpha of 1."""
 REDUCTIONS = frozenset({"ReduceMax", "ReduceMin", "ReduceSum"})
 """Operations over all columns of a row; the result is one value for the row."""
 ROW_LENGTH = "RowLength"

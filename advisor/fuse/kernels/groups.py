@@ -28,7 +28,7 @@ MOST_OPERATIONS = 256
 MOST_APPROXIMATIONS = 3
 """Of functions such as exp, for each element, because in a longer chain less of neighbouring elements is computed
 meanwhile. Measured against three and one, four take 0 to 25 % less time, but with a logarithm among them up to 50 %
-more; nine take up to 45 % more than three times three. Mish has three."""
+more; nine take up to 45 % more than three times three."""
 MOST_STAGES = 4
 """Reductions of which each needs the one before: the row is read again for each."""
 

@@ -31,6 +31,8 @@ QUICK_GELU_ALPHA = 1.702
 SELU_ALPHA, SELU_GAMMA = 1.67326319217681884765625, 1.05070102214813232421875
 SKIP_EPSILON = 1e-12
 """What SkipLayerNormalization takes where the model says nothing (ONNX Runtime, ContribOperators.md)."""
+MISH_END = 20.0
+"""From here on the quotient in Mish is 1, also of `double`; the square of eˣ would overflow later on."""
 FLOAT_MAX = float(np.finfo(np.float32).max)
 
 
@@ -200,9 +202,16 @@ def tanh_gelu(x: Term) -> Term:
     return 0.5 * x * (1.0 + (sqrt(2 / pi) * (x + 0.044715 * x * x * x)).apply("Tanh"))
 
 
-def softplus(x: Term) -> Term:
-    """Log(1 + eˣ), which stays finite where eˣ does not."""
-    return maximum(x, 0.0) + log(1.0 + exp(-abs(x)))
+def elu(x: Term) -> Term:
+    """Clevert et al. 2016: eˣ - 1 below 0."""
+    return x.apply("Elu")
+
+
+def mish(x: Term) -> Term:
+    """Misra 2019, x · tanh(ln(1 + eˣ)), which is x · n / (n + 2) with n = eˣ (eˣ + 2)."""
+    power = exp(minimum(x, MISH_END))
+    n = power * (power + 2.0)
+    return x * (n / (n + 2.0))
 
 
 def _pow(call: Call) -> Term:
@@ -288,18 +297,20 @@ def _prelu(call: Call) -> Term:
 
 def _elu(call: Call) -> Term:
     x = _floats(call[0])
-    return where(x.compared("GreaterOrEqual", 0.0), x, call.attribute("alpha") * (exp(x) - 1.0))
+    return where(x.compared("GreaterOrEqual", 0.0), x, call.attribute("alpha") * elu(x))
 
 
 def _selu(call: Call) -> Term:
     x = _floats(call[0])
     alpha, gamma = call.attribute("alpha", SELU_ALPHA), call.attribute("gamma", SELU_GAMMA)
-    return where(x.compared("Greater", 0.0), gamma * x, gamma * (alpha * exp(x) - alpha))
+    return where(x.compared("Greater", 0.0), gamma * x, gamma * alpha * elu(x))
 
 
 def _celu(call: Call) -> Term:
     x, alpha = _floats(call[0]), call.attribute("alpha")
-    return maximum(x, 0.0) + minimum(alpha * (exp(x / alpha) - 1.0), 0.0)
+    if alpha <= 0:
+        raise NotExpressible("Celu whose alpha is not positive")
+    return maximum(x, 0.0) + minimum(alpha * elu(x / alpha), 0.0)
 
 
 def _hard_sigmoid(call: Call) -> Term:
@@ -458,7 +469,7 @@ LOWERINGS: Mapping[tuple[str, str], Lowering] = {
     ("", "Max"): _fold(maximum, NUMBERS),
     ("", "Mean"): _mean_of_inputs,
     ("", "Min"): _fold(minimum, NUMBERS),
-    ("", "Mish"): _unary(lambda x: x * softplus(x).apply("Tanh")),
+    ("", "Mish"): _unary(mish),
     ("", "Mod"): _mod,
     ("", "Mul"): _plain("Mul", 2, NUMBERS),
     ("", "Neg"): _plain("Neg", 1, NUMBERS),
@@ -484,7 +495,7 @@ LOWERINGS: Mapping[tuple[str, str], Lowering] = {
     ("", "SimplifiedLayerNormalization"): _rms_norm,
     ("", "Sin"): _plain("Sin", 1, FLOATS),
     ("", "Softmax"): _softmax,
-    ("", "Softplus"): _unary(softplus),
+    ("", "Softplus"): _plain("Softplus", 1, FLOATS),
     ("", "Softsign"): _unary(lambda x: x / (1.0 + abs(x))),
     ("", "Sqrt"): _plain("Sqrt", 1, FLOATS),
     ("", "Sub"): _plain("Sub", 2, NUMBERS),

@@ -45,10 +45,10 @@ FLOATING = frozenset({_D.FLOAT, _D.FLOAT16, _D.BFLOAT16, _D.DOUBLE})
 INTEGERS = frozenset({_D.INT32, _D.INT64})
 LOGICAL = frozenset({_D.BOOL})
 SMALL = frozenset({_D.INT8, _D.UINT8})
-EXPENSIVE = {"Cos": 20, "Div": 6, "Erf": 25, "Exp": 15, "Log": 25, "Mod": 40, "Pow": 40, "Sigmoid": 20, "Sin": 20,
-             "Sqrt": 6, "Tanh": 20}  # fmt: skip
+EXPENSIVE = {"Cos": 20, "Div": 6, "Elu": 15, "Erf": 25, "Exp": 15, "Log": 25, "Mod": 40, "Pow": 40, "Sigmoid": 20,
+             "Sin": 20, "Softplus": 30, "Sqrt": 6, "Tanh": 20}  # fmt: skip
 """Cost of operations that take much more than one addition, in additions."""
-APPROXIMATED = frozenset({"Cos", "Erf", "Exp", "Log", "Pow", "Sigmoid", "Sin", "Tanh"})
+APPROXIMATED = frozenset({"Cos", "Elu", "Erf", "Exp", "Log", "Pow", "Sigmoid", "Sin", "Softplus", "Tanh"})
 """Those that are long chains of instructions, each of which waits for the one before."""
 
 
@@ -333,6 +333,7 @@ _OPERATORS: dict[str, tuple[frozenset[ir.DataType], _Emit]] = {
     "Ceil": (FLOATING, _unary("ceil")),
     "Cos": (FLOATING, _approximation(approximate.cos)),
     "Div": (_NUMBERS, _divide),
+    "Elu": (FLOATING, _approximation(approximate.elu)),
     "Equal": (_NUMBERS | LOGICAL, _comparison("oeq", "eq")),
     "Erf": (FLOATING, _approximation(approximate.erf)),
     "Exp": (FLOATING, _approximation(approximate.exp)),
@@ -356,6 +357,7 @@ _OPERATORS: dict[str, tuple[frozenset[ir.DataType], _Emit]] = {
     "Sigmoid": (FLOATING, _approximation(approximate.sigmoid)),
     "Sign": (_NUMBERS, _sign),
     "Sin": (FLOATING, _approximation(approximate.sin)),
+    "Softplus": (FLOATING, _approximation(approximate.softplus)),
     "Sqrt": (FLOATING, _unary("sqrt")),
     "Sub": (_NUMBERS, lambda b, v, _: b.sub(*v)),
     "Tanh": (FLOATING, _approximation(approximate.tanh)),

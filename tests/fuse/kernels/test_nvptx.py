@@ -85,7 +85,13 @@ def softmax(dtype: ir.DataType = F32) -> Expression:
     return w.expression(w("Div", power, w("ReduceSum", power)), reduced=1)
 
 
+def elu_softplus() -> Expression:
+    w = Writer(Access.COLUMNS)
+    return w.expression(w("Mul", w("Elu", 0), w("Softplus", 0)))
+
+
 SAMPLES = {
+    "ELU, softplus": elu_softplus,
     "tanh-GELU": tanh_gelu,
     "SwiGLU": swiglu,
     "scaled sum": scaled_sum,
@@ -229,6 +235,15 @@ def test_elements_are_where_broadcasting_puts_them(
     Gpu(8, lanes_meet=False).launch(scaled_sum(), [*inputs, result], layout_of(shape, columns_from, inputs))
     expected = inputs[0] * inputs[1] + inputs[2]
     np.testing.assert_allclose(result, np.broadcast_to(expected, shape), rtol=1e-6, atol=1e-6)
+
+
+def test_functions_are_as_exact_as_on_a_cpu() -> None:
+    x = np.concatenate([-np.geomspace(1e-30, 80, 40), np.geomspace(1e-30, 80, 40)]).astype(np.float32)
+    result = np.zeros_like(x)
+    Gpu(8, lanes_meet=False).launch(elu_softplus(), [x, result], layout_of(x.shape, 0, [x]))
+    wide = x.astype(np.float64)
+    expected = np.where(x < 0, np.expm1(wide), wide) * np.logaddexp(0, wide)
+    np.testing.assert_allclose(result, expected, rtol=4e-7)
 
 
 def test_an_input_meant_for_rows_may_have_columns_at_run_time() -> None:

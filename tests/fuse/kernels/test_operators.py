@@ -22,7 +22,7 @@ DTYPES = [D.FLOAT, D.FLOAT16, D.BFLOAT16, D.DOUBLE, D.INT32, D.INT64, D.BOOL]
 BINARY = {"Add", "And", "Div", "Equal", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Max", "Min", "Mod", "Mul",
           "Or", "Pow", "Sub", "Xor"}  # fmt: skip
 LOGICAL = {"Equal", "Greater", "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual"}
-APPROXIMATE = {"Cos", "Erf", "Exp", "Log", "Pow", "Sigmoid", "Sin", "Tanh"}
+APPROXIMATE = {"Cos", "Elu", "Erf", "Exp", "Log", "Pow", "Sigmoid", "Sin", "Softplus", "Tanh"}
 
 
 def expression(op_type: str, dtype: ir.DataType, target: ir.DataType | None = None, **attributes: int) -> Expression:
@@ -48,7 +48,7 @@ def case(op_type: str, dtype: ir.DataType) -> list[Expression]:
     return [expression(op_type, dtype)]
 
 
-MISSING = {("Erf", D.DOUBLE), ("Where", D.BOOL)}
+MISSING = {("Elu", D.DOUBLE), ("Erf", D.DOUBLE), ("Softplus", D.DOUBLE), ("Where", D.BOOL)}
 """What ONNX Runtime does not have on CPUs."""
 CASES = [
     one
