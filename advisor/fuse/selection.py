@@ -54,6 +54,8 @@ SCREEN_SHARE = 0.4
 """Share of the time left that goes to parts of the model, at most."""
 OPTIMIZER_SHARE = 0.5
 """Share of the time left that a library's optimiser may take for its work."""
+OPTIMIZER_SECONDS = 2.0
+"""With less than that none is started: importing the libraries takes as long."""
 FINAL_SHARE = 0.25
 """Share of the budget that the last race gets at least, also when the others took it all."""
 FINAL_SECONDS = 5.0
@@ -344,13 +346,13 @@ class _Search:
 
     def _add_optimizer(self, optimizer: Library) -> None:
         """Try a library's optimiser below what is applied, and then alone."""
-        if not self._has_time():
+        seconds = self._left() * OPTIMIZER_SHARE
+        if seconds < OPTIMIZER_SECONDS or not self._has_time():
             self.failures.append(Failure(optimizer, Status.NOT_FASTER, NO_TIME))
             return
         self._announce(f"running {optimizer.id}")
         try:
-            in_time = optimizer.within(self._left() * OPTIMIZER_SHARE)
-            applied = compose(self._original, [in_time], provider=self._bench.provider)
+            applied = compose(self._original, [optimizer.within(seconds)], provider=self._bench.provider)
         except Exception as error:  # whatever a library raises
             self.failures.append(failure(optimizer, error))
             return

@@ -22,11 +22,13 @@ class NotApplicable(Exception):  # noqa: N818 - reads as what it is at every rai
 
     Attributes:
         is_missing: What it needs is not installed, or does not exist for this system: nothing is wrong with the model.
+        is_unfinished: It did not come to an end, for lack of time or memory: it may be legal, and nobody knows.
     """
 
-    def __init__(self, reason: str, *, is_missing: bool = False) -> None:
+    def __init__(self, reason: str, *, is_missing: bool = False, is_unfinished: bool = False) -> None:
         super().__init__(reason)
         self.is_missing = is_missing
+        self.is_unfinished = is_unfinished
 
 
 @dataclass(frozen=True)

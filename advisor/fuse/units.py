@@ -168,7 +168,8 @@ def enabled(
 def failure(candidate: Candidate, error: Exception) -> Failure:
     """What is told of a candidate that could not be applied: ERROR is its own, or some library's."""
     if isinstance(error, NotApplicable):
-        return Failure(candidate, Status.UNSUPPORTED if error.is_missing else Status.ILLEGAL, str(error))
+        unfinished = Status.NOT_FASTER if error.is_unfinished else Status.ILLEGAL
+        return Failure(candidate, Status.UNSUPPORTED if error.is_missing else unfinished, str(error))
     lines = str(error).strip().splitlines()
     what = f"{type(error).__name__}: {lines[0]}" if lines else type(error).__name__
     return Failure(candidate, Status.ILLEGAL, f"it failed on this model ({what})")

@@ -470,6 +470,16 @@ def test_a_library_that_is_not_installed_is_said_so_and_others_have_a_share_of_t
     assert "larger --budget" in fusions["one"].reason
 
 
+@pytest.mark.parametrize(("budget_s", "is_given"), [(3.9, False), (4.1, True)])
+def test_no_library_is_started_that_has_no_time_to_start(budget_s: float, is_given: bool) -> None:
+    one = Library("one", becoming("Sin", "Cosh"))
+    _, fusions = selected(Scripted(product({"Cosh": 0.9})), [one], budget_s=budget_s)
+    assert bool(one.given) == is_given
+    if not is_given:
+        assert fusions["one"].status is Status.NOT_FASTER
+        assert "larger --budget" in fusions["one"].reason
+
+
 def test_what_a_library_cannot_do_is_a_line_in_the_report() -> None:
     def missing(_: ir.Model) -> None:
         raise NotApplicable("onnxslim is not installed", is_missing=True)
@@ -477,11 +487,15 @@ def test_what_a_library_cannot_do_is_a_line_in_the_report() -> None:
     def crash(_: ir.Model) -> None:
         raise IndexError("list index out of range")
 
-    libraries = [Library("missing", missing), Library("crashing", crash)]
+    def slow(_: ir.Model) -> None:
+        raise NotApplicable("it took longer than 7 s and was stopped", is_unfinished=True)
+
+    libraries = [Library("missing", missing), Library("crashing", crash), Library("slow", slow)]
     _, fusions = selected(Scripted(product({"Cos": 0.9})), [*libraries, RULES[0]])
     assert statuses(fusions) == {
         "sin": Status.KEPT,
         "missing": Status.UNSUPPORTED,
         "crashing": Status.ILLEGAL,
+        "slow": Status.NOT_FASTER,
     }
     assert "IndexError: list index out of range" in fusions["crashing"].reason

@@ -195,7 +195,9 @@ def _library(expressions: frozenset[Expression], on_gpu: bool) -> Path:
     start = time.perf_counter()
     try:
         data = build_library(ordered, ptx=ptx_kernels(ordered) if on_gpu else None)
-    except (NotCompiled, BadInput) as error:
+    except NotCompiled as error:
+        raise NotApplicable(str(error), is_unfinished=True) from None
+    except BadInput as error:
         raise NotApplicable(str(error)) from None
     path = _FOLDER.path / f"{hashlib.sha256(data).hexdigest()[:16]}.so"
     if not path.exists():

@@ -115,7 +115,9 @@ class Optimizer:
                 check=False,
             ).returncode
         except subprocess.TimeoutExpired:
-            raise NotApplicable(f"it took longer than {self.patience_s:.0f} s and was stopped") from None
+            advice = " (a larger --budget tells)" if self.patience_s < PATIENCE_S else ""
+            reason = f"it took longer than {self.patience_s:.0f} s and was stopped{advice}"
+            raise NotApplicable(reason, is_unfinished=True) from None
         if code < 0:
             raise NotApplicable(f"it crashed ({signal.Signals(-code).name})")
         if (folder / REASON).exists():

@@ -28,7 +28,7 @@ def stand_in(patience_s: float = 60) -> Optimizer:
     ("way", "reason"),
     [
         ("aborts", "crashed"),
-        ("hangs", "took longer than 2 s"),
+        ("hangs", r"took longer than 2 s and was stopped \(a larger --budget tells\)"),
         ("exits", "SystemExit"),
         ("raises", "it failed: ValueError: no such thing$"),
         ("renames", "changes the names"),
@@ -49,6 +49,7 @@ def test_whatever_goes_wrong_is_a_reason(
     with pytest.raises(NotApplicable, match=reason) as error:
         compose(model(SMALL, w=weights(4)), [stand_in(2 if way == "hangs" else 60)], provider=CPU)
     assert not error.value.is_missing
+    assert error.value.is_unfinished == (way == "hangs")
     assert capfd.readouterr() == ("", "")
 
 
