@@ -21,7 +21,7 @@ from advisor.output import staged
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["ModelFile", "clone", "count_nodes", "load", "opset", "runnable", "save", "serialised"]
+__all__ = ["ModelFile", "clone", "count_nodes", "load", "opset", "read", "runnable", "save", "serialised"]
 
 INLINE_LIMIT = 1_900_000_000
 """Bytes of weights that a model file holds itself; protobuf ends at 2 GiB, and the graph needs some of it."""
@@ -31,6 +31,8 @@ DIGITS = 18
 """So many decimal digits at most has an offset or length of data that can exist."""
 SOURCE = "advisor.source"
 """Key of a graph's `meta` store: the file that the model was read from. Never written into a model."""
+RENAMED = "advisor.renamed"
+"""Likewise: how many nodes got another name, since ONNX Runtime refuses the one that they had."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,7 @@ def load(path: Path) -> ir.Model:
         BadInput: The file cannot be read, is no ONNX model, or needs a data file that is missing, too short, or outside
             of the model's folder.
     """
-    proto = _read(path)
+    proto = read(path)
     if not proto.opset_import or not proto.HasField("graph") or not proto.graph.output:
         raise BadInput(f"{path} is not an ONNX model (no graph with outputs in it)")
     if _has_sparse_weights(proto.graph):
@@ -81,7 +83,7 @@ def load(path: Path) -> ir.Model:
             # Read now: onnx-ir moves initialisers between memory and data files, but not these few, small tensors.
             _locate(tensor, path, folder)
             node.attributes.add(ir.AttrTensor(attribute.name, ir.Tensor(tensor.numpy().copy(), dtype=tensor.dtype)))
-    _number_equal_names(model)
+    model.graph.meta[RENAMED] = _number_equal_names(model)
     _sort(model, path)
     model.graph.meta[SOURCE] = path.resolve()
     return model
@@ -169,7 +171,12 @@ def opset(model: ir.Model) -> int:
     return model.opset_imports.get("", 0)
 
 
-def _read(path: Path) -> onnx.ModelProto:
+def read(path: Path) -> onnx.ModelProto:
+    """What stands in PATH; weights in other files stay there.
+
+    Raises:
+        BadInput: It cannot be read, or is no ONNX model.
+    """
     if path.is_dir():
         raise BadInput(f"{path} is a directory: name an ONNX file")
     try:
@@ -278,7 +285,9 @@ def _locate(tensor: ir.ExternalTensor, model: Path, folder: Path) -> None:
         raise BadInput(f"{model} keeps weights in {tensor.location}, a file with several hard links: copy it")
 
 
-def _number_equal_names(model: ir.Model) -> None:
+def _number_equal_names(model: ir.Model) -> int:
+    """Give nodes of one graph different names; how many got another one."""
+    renamed = 0
     for graph in _graphs(model):
         taken = {node.name for node in graph}
         seen: set[str] = set()
@@ -287,7 +296,9 @@ def _number_equal_names(model: ir.Model) -> None:
                 numbered = (f"{node.name}_{number}" for number in count(2))
                 node.name = next(name for name in numbered if name not in taken)
                 taken.add(node.name)
+                renamed += 1
             seen.add(node.name or "")
+    return renamed
 
 
 def _sort(model: ir.Model, path: Path) -> None:

@@ -15,12 +15,12 @@ from advisor.fuse.candidates import CANDIDATES
 from advisor.fuse.gaps import Gaps, measure_gaps
 from advisor.fuse.kernels.generated import compiled_in
 from advisor.fuse.kernels.traffic import total
-from advisor.fuse.model import ModelFile, count_nodes, load, opset, save
+from advisor.fuse.model import RENAMED, ModelFile, count_nodes, load, opset, save
 from advisor.fuse.predictions import predict
 from advisor.fuse.result import FusionReport, GeneratedKernels, Settings
 from advisor.fuse.screening import Screening
 from advisor.fuse.selection import Selection, select
-from advisor.fuse.session import libraries_of, write_library
+from advisor.fuse.session import libraries_of, remove_library, replaced_library, write_library
 from advisor.fuse.verify import TOLERANCES, Verification, proof_notes
 from advisor.measure.inputs import generate_inputs, read_inputs
 from advisor.measure.machine import driver
@@ -123,12 +123,16 @@ def fuse(
     assert verification is not None
     result = original if fused is None else fused.result.model
     library: Path | None = None
+    removed: tuple[str, ...] = ()
     if target is not None:
         say("writing the result")
+        replaced = replaced_library(target)
         if fused is None:
             _write_original(path, original, target, bench.provider)
         else:
             library = _write_fused(fused.result, target)
+        if replaced is not None and (library is None or not library.samefile(replaced)):
+            removed = (remove_library(replaced),)
     baseline_ns = latency.baseline_ns if latency else bench.baseline(seconds=min(BASELINE_SECONDS, budget_s))
     gaps: Gaps | None = None
     batches: tuple[BatchLatency, ...] = ()
@@ -179,8 +183,10 @@ def fuse(
         notes=(
             *(() if predictions is None else predictions.notes(bench.provider, _gpu(bench.provider))),
             *_notes(wanted, bench, sets, selection),
+            *_mended(original),
             *(("no batch size was raced: the output is the original",) if batch_sizes and fused is None else ()),
             *(("interrupted before gaps and batch sizes were measured",) if interrupted else ()),
+            *removed,
         ),
         trace=predictions,
         batches=batches,
@@ -237,6 +243,7 @@ def _write_fused(fused: Applied, target: Path) -> Path | None:
     """
     if fused.libraries and target.exists() and not target.is_file():
         raise BadInput(f"{target} is no file: the fused model needs a library beside it, so name a file")
+    target = target.resolve() if target.is_symlink() else target  # the library is looked for where the model lies
     library: Path | None = None
     before = set(target.parent.iterdir())
     for source in fused.libraries:
@@ -261,6 +268,13 @@ def _has_external_data(model: ir.Model) -> bool:
 def _gpu(provider: str) -> str:
     """The GPUs of this machine, if PROVIDER may use one."""
     return "" if provider == CPU else driver().detail
+
+
+def _mended(original: ir.Model) -> Iterator[str]:
+    """What reading changed in a model that ONNX Runtime would refuse."""
+    if renamed := original.graph.meta.get(RENAMED):
+        nodes = "a node had the name" if renamed == 1 else f"{renamed:,} nodes had the names"
+        yield f"{nodes} of others, which ONNX Runtime refuses: a number was put behind, also in the output"
 
 
 def _notes(wanted: str | None, bench: Bench, sets: Inputs, selection: Selection) -> Iterator[str]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import mmap
 import os
 import platform
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import onnx
 
 from advisor.errors import BadInput
 from advisor.fuse.kernel_support import starts
 from advisor.fuse.kernels.elf import Malformed, architecture_of
+from advisor.fuse.model import read
 from advisor.measure.session import CPU, CUDA
 from advisor.output import staged
 
@@ -22,12 +23,14 @@ if TYPE_CHECKING:
     import onnx_ir as ir
     import onnxruntime as ort  # type: ignore[import-untyped]
 
-__all__ = ["libraries_of", "library_of", "session", "write_library"]
+__all__ = ["libraries_of", "library_of", "remove_library", "replaced_library", "session", "write_library"]
 
 LIBRARY = "advisor.library"
 """Key of a model's metadata: the name of the library's file, which lies beside the model."""
 DIGITS = 16
 """Of the library's SHA-256, in hexadecimal, in its name."""
+_OWN = re.compile(rf".+\.[0-9a-f]{{{DIGITS}}}\.so")
+"""Names that `write_library` gives."""
 
 
 def session(
@@ -82,13 +85,7 @@ def library_of(path: Path) -> Path | None:
         BadInput: PATH is no model; the library is missing, is another one than the model was written with, or is for
             another machine.
     """
-    try:
-        metadata = onnx.load(path, load_external_data=False).metadata_props
-    except FileNotFoundError:
-        raise BadInput(f"{path}: no such file") from None
-    except Exception:
-        raise BadInput(f"{path} is not an ONNX model, or is cut off") from None
-    name: str | None = next((entry.value for entry in metadata if entry.key == LIBRARY), None)
+    name = next((entry.value for entry in read(path).metadata_props if entry.key == LIBRARY), None)
     return None if name is None else _beside(path, name)
 
 
@@ -133,6 +130,45 @@ def write_library(model: ir.Model, library: Path, target: Path) -> Path:
         part.write_bytes(data)
     model.metadata_props[LIBRARY] = written.name
     return written
+
+
+def replaced_library(target: Path) -> Path | None:
+    """The library that is of no use once another model is written to TARGET; None where there is none of ours.
+
+    It belongs to the model there, lies beside it, and has a name and bytes that go together.
+    """
+    if not target.is_file():
+        return None
+    try:
+        name = next((entry.value for entry in read(target).metadata_props if entry.key == LIBRARY), "")
+    except BadInput:
+        return None  # what is there is no model
+    library = target.resolve().parent / name
+    if Path(name).name != name or not _OWN.fullmatch(name) or library.is_symlink() or not library.is_file():
+        return None
+    return library if _digest(library.read_bytes()) == name.split(".")[-2] else None
+
+
+def remove_library(library: Path) -> str:
+    """Remove a library whose model was replaced, where no other model beside it names it; what was done, for people."""
+    try:
+        user = next((model for model in library.parent.glob("*.onnx") if _names(model, library.name)), None)
+        if user is None:
+            library.unlink()
+            return f"{library.name}, the library of the model that was replaced, was removed"
+        reason = f"{user.name} names it too"
+    except OSError as error:
+        reason = error.strerror or str(error)
+    return f"{library.name}, the library of the model that was replaced, was left: {reason}"
+
+
+def _names(model: Path, library: str) -> bool:
+    """Whether a file, which may be large or no model at all, has the name of a library in it."""
+    with model.open("rb") as file:
+        if os.fstat(file.fileno()).st_size == 0:
+            return False
+        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return data.rfind(library.encode()) >= 0
 
 
 def _digest(data: bytes) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import time
 from functools import partial
 from importlib import import_module
@@ -26,6 +27,7 @@ from advisor.fuse.transform import Applied
 from advisor.measure.latency import measure_pair
 from advisor.measure.session import CPU, Level, has_provider, open_session, run
 from advisor.measure.statistics import Verdict
+from tests.fuse.fused_models import with_kernels
 from tests.fuse.graphs import model, proto, weights
 from tests.fuse.trial_rules import SLOW_ABS, WRONG_TANH, replacing
 
@@ -229,8 +231,9 @@ def test_node_names_that_are_there_twice_are_no_obstacle(tmp_path: Path) -> None
     for node in model.graph.node:
         node.name = "same"
     onnx.save(model, tmp_path / "model.onnx")
-    fuse(tmp_path / "model.onnx", output=tmp_path / "out.onnx", **FAST)
+    report = fuse(tmp_path / "model.onnx", output=tmp_path / "out.onnx", **FAST)
     assert outputs(tmp_path / "out.onnx", {"x": weights(4)})["y"].shape == (4,)
+    assert any(note.startswith("a node had the name of others, which ONNX Runtime refuses") for note in report.notes)
 
 
 def test_external_data_stays_beside_an_unchanged_output(tmp_path: Path) -> None:
@@ -332,6 +335,76 @@ def test_the_same_seed_gives_the_same_proof(tmp_path: Path) -> None:
     one, two = (checked(fuse(path, seed=3, candidates=rules, **FAST)) for _ in range(2))
     assert (one["fusions"], one["runtime"]) == (two["fusions"], two["runtime"])
     assert one["fusions"][0]["max_abs_error"] > 0
+
+
+@pytest.fixture(scope="module")
+def with_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a model as `fuse` writes it with generated kernels: `fused.onnx` and its library."""
+    folder = tmp_path_factory.mktemp("fused")
+    original = written(folder, "(float[2,768] x) => (float[2,768] y) { a = Exp(x)  y = Tanh(a) }")
+    with_kernels(original, folder / "fused.onnx")
+    original.unlink()
+    return folder
+
+
+def fused_over(folder: Path, source: Path) -> tuple[str, ...]:
+    """Write what is an original to `fused.onnx` in a folder; the notes about what was there."""
+    report = fuse(written(source, ABS_TANH), output=folder / "fused.onnx", candidates=[], **FAST)
+    assert (folder / "fused.onnx").read_bytes() == (source / "model.onnx").read_bytes()
+    return tuple(note for note in report.notes if ".so" in note)
+
+
+def test_the_library_of_a_replaced_model_goes_with_it(with_library: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(with_library, tmp_path / "out"))
+    (library,) = folder.glob("*.so")
+    stranger = folder / f"other.{'0' * 16}.so"
+    stranger.write_bytes(b"of somebody else")
+    assert fused_over(folder, tmp_path) == (f"{library.name}, the library of the model that was replaced, was removed",)
+    assert sorted(folder.iterdir()) == [folder / "fused.onnx", stranger]
+    assert fused_over(folder, tmp_path) == ()
+
+
+def test_a_library_that_another_model_names_stays(with_library: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(with_library, tmp_path / "out"))
+    shutil.copyfile(folder / "fused.onnx", folder / "copy.onnx")
+    (library,) = folder.glob("*.so")
+    (note,) = fused_over(folder, tmp_path)
+    assert note.endswith("was left: copy.onnx names it too")
+    session(folder / "copy.onnx", providers=[CPU])
+    assert library.exists()
+
+
+@pytest.mark.parametrize("name", ["own.so", "../out/{}", "{}.so"])
+def test_only_a_library_of_its_name_and_bytes_is_removed(with_library: Path, tmp_path: Path, name: str) -> None:
+    folder = Path(shutil.copytree(with_library, tmp_path / "out"))
+    (library,) = folder.glob("*.so")
+    subject = onnx.load(folder / "fused.onnx")
+    subject.metadata_props[0].value = name.format(library.name)
+    onnx.save(subject, folder / "fused.onnx")
+    shutil.copyfile(library, folder / "own.so")
+    shutil.copyfile(library, folder / f"{library.name}.so")
+    before = sorted(folder.iterdir())
+    assert fused_over(folder, tmp_path) == ()
+    assert sorted(folder.iterdir()) == before
+
+
+def test_a_library_with_other_bytes_than_its_name_says_stays(with_library: Path, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(with_library, tmp_path / "out"))
+    (library,) = folder.glob("*.so")
+    library.write_bytes(b"others")
+    assert fused_over(folder, tmp_path) == ()
+    assert library.read_bytes() == b"others"
+
+
+def test_a_model_written_through_a_link_lies_beside_its_library(tmp_path: Path) -> None:
+    library, folder = tmp_path / "kernels.so", tmp_path / "out"
+    library.write_bytes(b"kernels")
+    folder.mkdir()
+    (folder / "real.onnx").touch()
+    (tmp_path / "link.onnx").symlink_to(folder / "real.onnx")
+    applied = Applied(model("(float[4] x) => (float[4] y) { y = Exp(x) }"), (), (library,))
+    result = import_module("advisor.fuse.search")._write_fused(applied, tmp_path / "link.onnx")
+    assert sorted(folder.iterdir()) == sorted([folder / "real.onnx", result])
 
 
 def test_a_library_whose_model_is_not_written_does_not_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -197,6 +197,14 @@ def test_a_written_model_opens_with_the_library_beside_it(tmp_path: Path) -> Non
     np.testing.assert_allclose(y, np.tanh(np.exp(x)), rtol=1e-6)
 
 
+def test_session_says_what_is_no_model(tmp_path: Path) -> None:
+    (tmp_path / "text.onnx").write_text("no model")
+    for path, words in ((tmp_path, "is a directory: name"), (tmp_path / "none", "no such file"),
+                        (tmp_path / "text.onnx", "is not an ONNX model, or is cut off")):  # fmt: skip
+        with pytest.raises(BadInput, match=words):
+            session(path)
+
+
 def test_session_takes_the_arguments_of_an_inference_session(tmp_path: Path) -> None:
     path, _ = written(tmp_path)
     options = ort.SessionOptions()
