@@ -82,7 +82,7 @@ def _figure(term: str, value: str, note: str) -> Element:
 def _figures(report: FusionReport) -> Iterator[tuple[str, str, str]]:
     race = report.measured if report.changed else None
     if race is not None:
-        yield "Ratio", f"{race.ratio.ratio:.3f}", f"95 % interval {words.span(race.ratio)}"
+        yield "Ratio", words.ratio(race.ratio), f"95 % interval {words.span(race.ratio)}"
         yield "Before", duration(race.baseline_ns), "a run at ORT_ENABLE_ALL"
         yield "After", duration(race.candidate_ns), f"{race.rounds:,} rounds in turns"
     else:
@@ -123,7 +123,7 @@ def _latency(report: FusionReport) -> Element:
 
 
 def _said(interval: Interval) -> str:
-    return f"{interval.ratio:.3f}, interval {words.span(interval)}"
+    return f"{words.ratio(interval)}, interval {words.span(interval)}"
 
 
 def _fusions(report: FusionReport) -> Element | None:
@@ -172,7 +172,7 @@ def _ratios(label: str, intervals: Sequence[Interval]) -> Element:
     """One ratio with its interval, or the smallest and the largest of several."""
     if len(intervals) == 1:
         ratio = intervals[0]
-        return _cell(label, f"{ratio.ratio:.3f}", el("small", {}, words.span(ratio)), key=str(ratio.ratio))
+        return _cell(label, words.ratio(ratio), el("small", {}, words.span(ratio)), key=str(ratio.ratio))
     key = str(min(interval.ratio for interval in intervals)) if intervals else ""
     return _cell(label, words.figure(intervals), key=key)
 
@@ -247,7 +247,7 @@ def _batches(report: FusionReport) -> Element | None:
             else [
                 duration(race.baseline_ns),
                 duration(race.candidate_ns),
-                f"{race.ratio.ratio:.3f}",
+                words.ratio(race.ratio),
                 words.span(race.ratio),
             ]
         )

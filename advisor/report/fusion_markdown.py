@@ -73,6 +73,6 @@ def _batches(report: FusionReport) -> Iterator[str]:
         figures = ["-"] * 4
         if race is not None:
             times = (duration(race.baseline_ns), duration(race.candidate_ns))
-            figures = [*times, f"{race.ratio.ratio:.3f}", words.span(race.ratio)]
+            figures = [*times, words.ratio(race.ratio), words.span(race.ratio)]
         yield row(str(each.batch), *figures, escaped(each.reason or words.batch_verdict(each)))
     yield ""

@@ -103,7 +103,7 @@ def _batches(report: FusionReport, *, narrow: bool) -> Table:
     for each in report.batches:
         race = each.latency
         times = ["-", "-"] if race is None else [duration(race.baseline_ns), duration(race.candidate_ns)]
-        ratio = ["-", "-"] if race is None else [f"{race.ratio.ratio:.3f}", words.span(race.ratio)]
+        ratio = ["-", "-"] if race is None else [words.ratio(race.ratio), words.span(race.ratio)]
         verdict = Text(words.batch_verdict(each), style="red" if each.is_wrong else "")
         table.add_row(str(each.batch), *([] if narrow else times), *ratio, *([] if narrow else [verdict]))
     return table

@@ -38,6 +38,7 @@ __all__ = [
     "places",
     "predictions",
     "proof",
+    "ratio",
     "reasons",
     "snippet",
     "span",
@@ -54,10 +55,13 @@ OUTCOMES = {
     Status.UNSUPPORTED: "unsupported",
 }
 NOT_MEASURED = "not measured"
+TOO_NOISY = "too noisy"
 ORDER = (OUTCOMES[Status.KEPT], OUTCOMES[Status.NOT_FASTER], NOT_MEASURED, *list(OUTCOMES.values())[2:])
 """Outcomes as they are listed."""
 NOISY = 0.01
 """Half of an interval from which on the near end is told before the middle."""
+TOO_WIDE = 0.5
+"""Half of an interval, as a share of the ratio, beyond which a race told nothing."""
 SHOWN_REASONS = 3
 """So many reasons why a trace's candidates match nothing are told."""
 _NAMES = re.compile(r"(?:\w+ )?'[^']*'|\d[\d.e+-]*")
@@ -171,7 +175,7 @@ def causes(report: FusionReport, fusions: Iterable[Fusion] | None = None) -> lis
 
 def _word(fusion: Fusion) -> str:
     """How FUSION ended: what nobody raced is not said to be no faster."""
-    raced = fusion.ratio is not None or fusion.screened is not None
+    raced = any(interval is not None and _tells(interval) for interval in (fusion.ratio, fusion.screened))
     return OUTCOMES[fusion.status] if raced or fusion.status is not Status.NOT_FASTER else NOT_MEASURED
 
 
@@ -179,11 +183,23 @@ def figure(intervals: Sequence[Interval]) -> str:
     """Ratios in a few characters: one with the wider half of its interval, of several the smallest and the largest."""
     if not intervals:
         return "-"
-    if len(intervals) == 1:
-        (one,) = intervals
+    telling = [interval for interval in intervals if _tells(interval)]
+    if not telling:
+        return TOO_NOISY
+    if len(telling) == 1:
+        (one,) = telling
         return f"{one.ratio:.3f} ± {max(one.high - one.ratio, one.ratio - one.low):.3f}"
-    ratios = [interval.ratio for interval in intervals]
+    ratios = [interval.ratio for interval in telling]
     return f"{min(ratios):.3f} to {max(ratios):.3f}"
+
+
+def ratio(interval: Interval) -> str:
+    """The ratio, where its interval tells something."""
+    return f"{interval.ratio:.3f}" if _tells(interval) else TOO_NOISY
+
+
+def _tells(interval: Interval) -> bool:
+    return interval.half_width <= TOO_WIDE
 
 
 def main_reason(report: FusionReport) -> str | None:
@@ -235,7 +251,7 @@ def latency(report: FusionReport) -> str:
     if race is None:
         return f"A run takes {duration(report.baseline_ns)} at ORT_ENABLE_ALL."
     times = f"{duration(race.baseline_ns)} → {duration(race.candidate_ns)} a run at ORT_ENABLE_ALL"
-    figures = f"ratio {race.ratio.ratio:.3f}, 95 % interval {span(race.ratio)}, A/A control {span(race.a_a)}"
+    figures = f"ratio {ratio(race.ratio)}, 95 % interval {span(race.ratio)}, A/A control {span(race.a_a)}"
     if report.changed:
         return f"{times} ({figures})."
     return f"The fused model was turned down: {times} ({figures})."

@@ -22,7 +22,7 @@ from advisor.fuse.result import Fusion, GeneratedKernels, Status
 from advisor.measure.statistics import Interval
 from advisor.report.formats import FUSION
 from advisor.report.fusion_text import render_fusion
-from advisor.report.fusion_words import headline, main_reason, outcomes, snippet
+from advisor.report.fusion_words import headline, latency, main_reason, outcomes, snippet
 from tests.report.fusion_reports import race, report
 
 if TYPE_CHECKING:
@@ -147,6 +147,26 @@ def test_what_was_not_raced_is_not_said_to_be_no_faster() -> None:
     assert "gelu 2 - - 0 not measured" in shown
     assert "- not measured, the time was over: gelu (2 places)" in shown
     assert "Places: not faster 4, not measured 2." in written(report(fusions=tried))
+
+
+def test_an_interval_that_tells_nothing_is_no_measurement() -> None:
+    wild, sound = Interval(0.911, 0.5, 3.518), Interval(0.9, 0.88, 0.93)
+    tried = (
+        Fusion("gelu", "", ("a",), 4, Status.NOT_FASTER, "too much noise", screened=wild),
+        Fusion("silu", "", ("b",), 1, Status.KEPT, screened=wild),
+        Fusion("silu", "", ("c",), 1, Status.KEPT, screened=sound),
+    )
+    noisy = race(0.911, 0.5, 3.518)
+    changes: dict[str, Any] = {"fusions": tried, "measured": noisy, "batches": (BatchLatency(1, noisy),)}
+    shown = [" ".join(line.split()) for line in lines(100, **changes)]
+    assert "gelu 4 - too noisy - not measured" in shown
+    assert "silu 2 - 0.900 ± 0.030 - kept" in shown
+    assert "too noisy" in latency(report(**changes))
+    for page in ("\n".join(shown), written(report(**changes), "markdown")):
+        assert "too noisy" in page
+        assert "0.911" not in page
+    assert ">too noisy<" in written(report(**changes))
+    assert report(**changes).to_dict()["fusions"][0]["screened"]["ratio"] == 0.911
 
 
 def test_equal_reasons_are_one_line_with_their_places_and_an_example() -> None:
