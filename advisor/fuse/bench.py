@@ -7,10 +7,11 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from advisor.errors import BadInput, CannotDecide
+from advisor.fuse.arithmetic import Arithmetic, products
 from advisor.fuse.model import runnable
-from advisor.fuse.quantizers import Quantizers, is_product, is_quantizer, precision, products
+from advisor.fuse.quantizers import Quantizers
 from advisor.fuse.sensitivity import sensitivity
-from advisor.fuse.verify import QUANTIZED, Reference, Verification, record, verify, verify_runtime
+from advisor.fuse.verify import Reference, Verification, record, verify, verify_runtime
 from advisor.measure.inputs import Inputs, InputSet
 from advisor.measure.latency import PairedLatency, measure_pair, median_latency
 from advisor.measure.session import CPU, Level, NotRunnable, nodes_elsewhere, open_session, provider_of, runner
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from advisor.fuse.transform import Applied
     from advisor.measure.session import Feed
 
-__all__ = ["Bench", "arithmetic", "described", "first_and_last"]
+__all__ = ["Bench", "described", "first_and_last"]
 
 
 class Bench:
@@ -58,7 +59,7 @@ class Bench:
             provider: Full name of the provider to ask for; None takes CUDA where it loads.
             threads: Threads inside an operator; None leaves it to ONNX Runtime.
             seed: Of the order of races.
-            computes_in: As `precision` tells; of a part of a model that of the whole.
+            computes_in: Of a part of a model, the coarsest floating-point type of the whole.
 
         Raises:
             BadInput: ONNX Runtime does not take the model, or not the inputs.
@@ -78,20 +79,25 @@ class Bench:
             raise BadInput(f"ONNX Runtime does not load {path}: {error}") from None
         if self._is_exact:
             racing.append(optimised)
+        numbers = Arithmetic(original)
+        feeding = numbers.of_outputs()
+        if computes_in is not None:
+            feeding = {output.name: computes_in for output in unoptimised.get_outputs()} | feeding
         try:
-            self.reference: Reference = record(
-                unoptimised, inputs, arithmetic=arithmetic(original) or computes_in, products=products(original)
-            )
+            self.reference: Reference = record(unoptimised, inputs, arithmetic=feeding, products=products(original))
         except NotRunnable as error:
             raise BadInput(f"{path} does not run on {described(inputs)}: {error}") from None
         self.elsewhere = nodes_elsewhere(optimised)
         self.runtime: Verification = verify_runtime(self.reference, optimised)
         self._runs = [runner(session, self.feed) for session in racing]
         self._last: tuple[Applied, ort.InferenceSession] | None = None
-        self._precision = precision(original) or computes_in
+        self._precision = numbers.anywhere() or computes_in
         self._quantizers: Quantizers | None = None
-        if self.reference.arithmetic == QUANTIZED:
-            self._quantizers = Quantizers(original, self._open_off, computes_in=self._precision)
+        self._precise: dict[str, str] = {}
+        if self.reference.quantizes:
+            self._quantizers = Quantizers(original, self._open_off, computes_in=computes_in)
+            precise = {name: numbers.precision(name) or computes_in for name in feeding}
+            self._precise = {name: each for name, each in precise.items() if each is not None}
         self._last_bits = cache(partial(sensitivity, self.reference, original, self._open_off))
 
     @property
@@ -107,8 +113,9 @@ class Bench:
         judged only with optimisation off.
 
         Where the original quantises, what the candidate computes between the same quantisers is compared first, as in a
-        model that does not. What last bits alone do to the original's outputs is allowed besides, but not where a
-        candidate quantises otherwise.
+        model that does not. Where a candidate quantises otherwise, its outputs have to be equal as those of a model
+        that does not quantise, with optimisation off. What last bits alone do to the original's outputs is allowed
+        besides, but then not to those that quantisers feed.
         """
         reference = self.reference if final else first_and_last(self.reference)
         between = None
@@ -117,6 +124,11 @@ class Bench:
             between = self._quantizers.verify(candidate.model, open_off, reference.sets)
             if between is not None and not between.passed:
                 return between
+            if between is None:
+                tight = self._verify_tightly(candidate, reference)
+                if not tight.passed:
+                    return replace(tight, reason=f"its quantisers are not the original's, and {tight.reason}")
+        is_proven = between is not None or self._quantizers is None
         levels = [Level.ALL] if self.runtime.passed else []
         if final or not levels:
             levels.append(Level.OFF)
@@ -127,13 +139,20 @@ class Bench:
             except NotRunnable as error:
                 return Verification(False, 0, reason=f"ONNX Runtime does not load it: {error}")
             runtime = self.runtime if level is Level.ALL else None
-            last_bits = None if between is None and self._quantizers is not None else self._last_bits
-            results.append(verify(reference, session, runtime=runtime, last_bits=last_bits))
+            results.append(verify(reference, session, runtime=runtime, last_bits=self._last_bits, is_proven=is_proven))
             if not results[-1].passed:
                 return results[-1]
         worst = max(results, key=lambda result: result.max_rel_error or 0.0)
         allowed = max((each.last_bits for each in results if each.last_bits is not None), default=None)
         return replace(worst, between=None if between is None else between.max_rel_error, last_bits=allowed)
+
+    def _verify_tightly(self, candidate: Applied, reference: Reference) -> Verification:
+        """Compare a candidate whose quantisers are its own: a step anywhere is more than is allowed."""
+        try:
+            session = self._session(candidate, Level.OFF, exact=True)
+        except NotRunnable as error:
+            return Verification(False, 0, reason=f"ONNX Runtime does not load it: {error}")
+        return verify(replace(reference, arithmetic=self._precise), session)
 
     def measure(self, candidate: Applied, *, seconds: float, resolution: float) -> PairedLatency:
         """Race a candidate that was verified against the original, both at ORT_ENABLE_ALL, for about SECONDS."""
@@ -217,14 +236,6 @@ def first_and_last(reference: Reference) -> Reference:
         sets=(reference.sets[0], reference.sets[-1]),
         outputs=(reference.outputs[0], reference.outputs[-1]),
     )
-
-
-def arithmetic(model: ir.Model) -> str | None:
-    """What a model computes in, where that may be coarser than its outputs."""
-    for graph in (model.graph, *(function.graph for function in model.functions.values())):
-        if any(is_quantizer(node) or is_product(node) for node in graph.all_nodes()):
-            return QUANTIZED
-    return precision(model)
 
 
 def described(inputs: Inputs) -> str:

@@ -8,17 +8,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from advisor.errors import BadInput, CannotDecide
-from advisor.fuse.bench import arithmetic, described
+from advisor.fuse.arithmetic import Arithmetic, products
+from advisor.fuse.bench import described
 from advisor.fuse.departure import Departure, Pair, bisect_departure, first_departure
 from advisor.fuse.interface import Renamed, differences, name_alike
 from advisor.fuse.model import ModelFile, count_nodes, load, opset, runnable
-from advisor.fuse.quantizers import Quantizers, precision, products
+from advisor.fuse.quantizers import Quantizers
 from advisor.fuse.sensitivity import sensitivity
 from advisor.fuse.session import libraries_of
 from advisor.fuse.verify import (
-    QUANTIZED,
-    TOLERANCES,
     Verification,
+    arithmetic_notes,
     proof_notes,
     record,
     signature,
@@ -67,6 +67,8 @@ class ModelComparison:
         interface: How names and types of inputs, overridable initialisers and outputs differ; values are compared only
             where they do not.
         renamed: Inputs and outputs that B calls differently, and that were taken for the same by their place.
+        is_coarse: Whether equal means within the tolerance of numbers that are quantised, and no more: A quantises, and
+            B's quantisers are not the same.
         checks: B at each level against A with optimisation off.
         runtime: A at ORT_ENABLE_ALL against itself with optimisation off; None where that did not matter.
         departure: The first value that differs; None where the models are equal, or it was not found.
@@ -90,6 +92,7 @@ class ModelComparison:
     shapes: dict[str, tuple[int, ...]]
     assumed: dict[str, int] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    is_coarse: bool = False
 
     @property
     def equal(self) -> bool:
@@ -107,6 +110,7 @@ class ModelComparison:
         return {
             "schema": SCHEMA,
             "equal": self.equal,
+            "coarse": self.is_coarse,
             "a": _file(self.a),
             "b": _file(self.b),
             "provider": self.provider,
@@ -144,8 +148,8 @@ def compare_models(
 
     A with optimisation off is what is right. B is run with optimisation off, which compares the models as their files
     say, and at ORT_ENABLE_ALL, which is how programs run it; what ONNX Runtime's optimisation does to A is allowed to B
-    there, too. Where it changes A more than rounding does, B is judged with optimisation off alone, unless LEVELS asks
-    for ORT_ENABLE_ALL alone.
+    there, too. Where it changes A more than rounding does, B is judged with optimisation off alone; where LEVELS asks
+    for ORT_ENABLE_ALL alone, nothing can be told.
 
     Where A quantises and B has the same quantisers, what B computes between them is compared first, as in models that
     do not quantise; then what last bits alone do to A's outputs is allowed to B.
@@ -167,7 +171,8 @@ def compare_models(
     Raises:
         BadInput: A model cannot be read, or an option or the inputs are wrong.
         CannotDecide: One of the models does not run here, or not on the provider of the other; or an output is not
-            equal, and last bits alone move it too far to tell whether that is wrong.
+            equal, and last bits alone move it too far to tell whether that is wrong; or no output had a number to
+            compare on any set; or ORT_ENABLE_ALL alone was asked for, and changes A itself.
     """
     say = progress or (lambda _: None)
     path_a, path_b = Path(a), Path(b)
@@ -189,7 +194,8 @@ def compare_models(
     open_here = partial(_open, provider=got, threads=threads, pinned=True)
     other = _try(path_b, partial(open_here, model_b, levels[0], libraries_b))
     interface = tuple(differences(signature(session), signature(other)))
-    recording = partial(record, session, made, arithmetic=arithmetic(model_a), products=products(model_a))
+    numbers = Arithmetic(model_a)
+    recording = partial(record, session, made, arithmetic=numbers.of_outputs(), products=products(model_a))
     reference = _try(path_a, recording, where=f"on {described(made)}")
     elsewhere = nodes_elsewhere(session)
     del session, other  # memory for those to come
@@ -197,12 +203,12 @@ def compare_models(
     open_b = partial(open_here, level=Level.OFF, libraries=libraries_b)
     quantizers = None
     between: Verification | None = None
-    if reference.arithmetic == QUANTIZED and not interface:
+    if reference.quantizes and not interface:
         say("comparing what lies between the quantisers")
-        quantizers = Quantizers(model_a, open_a, computes_in=precision(model_a))
+        quantizers = Quantizers(model_a, open_a, computes_in=None)
         between = quantizers.verify(model_b, open_b, reference.sets)
-    is_proven = between.passed if between is not None else reference.arithmetic != QUANTIZED
-    last_bits = cache(partial(sensitivity, reference, model_a, open_a)) if is_proven else None
+    is_proven = between.passed if between is not None else not reference.quantizes
+    last_bits = cache(partial(sensitivity, reference, model_a, open_a))
 
     checks: dict[Level, Verification] = {}
     runtime = None
@@ -213,15 +219,25 @@ def compare_models(
         say(f"comparing at {level.value}")
         if level is Level.ALL:
             runtime = verify_runtime(reference, _try(path_a, partial(open_here, model_a, level, libraries_a)))
-            if checks and not runtime.passed:
+            if not runtime.passed and not checks:
+                raise CannotDecide(
+                    f"ONNX Runtime's own optimisation changes what {path_a} computes: {runtime.reason}."
+                    " Compare with optimisation off: --level off"
+                )
+            if not runtime.passed:
                 break
         other = _try(path_b, partial(open_here, model_b, level, libraries_b))
-        check = verify(reference, other, runtime=runtime, last_bits=last_bits)
+        check = verify(reference, other, runtime=runtime, last_bits=last_bits, is_proven=is_proven)
         if check.is_undetermined:
             raise CannotDecide(f"{path_b} at {level.value}: {check.reason}")
         checks[level] = replace(check, between=between.max_rel_error) if between and between.passed else check
         if not check.passed:
             break
+        if len(check.not_compared) == len(reference.outputs[0]):
+            raise CannotDecide(
+                f"no output of {path_a} has a number to compare on any set of inputs: all are empty, NaN or infinite"
+                " there. Give other inputs with --inputs, or other sizes with --dim"
+            )
     comparison = ModelComparison(
         a=ModelFile(path_a, count_nodes(model_a), opset(model_a)),
         b=ModelFile(path_b, count_nodes(model_b), opset(model_b)),
@@ -236,6 +252,10 @@ def compare_models(
         sets=tuple(each.name for each in reference.sets) if checks else (),
         shapes={name: tuple(array.shape) for name, array in reference.sets[0].feed.items()},
         assumed=made.assumed,
+        is_coarse=bool(checks)
+        and all(check.passed for check in checks.values())
+        and reference.quantizes
+        and between is None,
     )
     failed_at = comparison.failed_at
     departure = None
@@ -248,7 +268,7 @@ def compare_models(
                 departure = first_departure(opened[0], (), failing=opened[1], say=say)
         else:
             open_failed = partial(open_here, level=failed_at, libraries=libraries_b)
-            pair = Pair(model_a, model_b, open_a, open_failed, reference.arithmetic)
+            pair = Pair(model_a, model_b, open_a, open_failed, numbers.of)
             departure = _find(pair, reference, check, failed_at, say)
     notes = tuple(_notes(comparison, reference, elsewhere, departure))
     return replace(comparison, departure=departure, notes=notes)
@@ -304,16 +324,16 @@ def _notes(
     if comparison.assumed:
         sizes = ", ".join(f"{name}={size}" for name, size in comparison.assumed.items())
         yield f"sizes assumed for dynamic dimensions: {sizes} (choose others with --dim)"
-    if reference.arithmetic is not None:
-        within = f"{100 * TOLERANCES[reference.arithmetic].relative:.0f} %"
-        yield f"the first model computes in {reference.arithmetic}: outputs were compared within {within} of their size"
-    yield from proof_notes(comparison.checks.values(), "the first model's", reference.arithmetic)
+    yield from arithmetic_notes(reference, "the first model")
+    yield from proof_notes(comparison.checks.values(), "the first model's", quantizes=reference.quantizes)
     for name in reference.skipped:
         yield f"the first model does not run on the {name} inputs, so these were left out"
     runtime = comparison.runtime
     if runtime is not None and not runtime.passed:
-        judged = "" if Level.ALL in comparison.checks else "; the second one was judged with optimisation off only"
-        yield f"ONNX Runtime's own optimisation changes what the first model computes: {runtime.reason}{judged}"
+        yield (
+            f"ONNX Runtime's own optimisation changes what the first model computes: {runtime.reason}; the second one"
+            " was judged with optimisation off only"
+        )
     failed_at = comparison.failed_at
     if failed_at is None:
         return

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import onnx_ir as ir
 
+from advisor.fuse.difference import Difference, compare_values
 from advisor.fuse.model import clone
-from advisor.fuse.verify import Difference, compare_values
 from advisor.measure.session import NotRunnable, run
 
 if TYPE_CHECKING:
@@ -104,14 +104,14 @@ class Pair:
         b: The one that is compared with it.
         open_a: Loads a model derived from A.
         open_b: Loads a model derived from B.
-        arithmetic: What A computes in, as for `compare_values`.
+        arithmetic: What A computes a value in, by its name, as for `compare_values`.
     """
 
     a: ir.Model
     b: ir.Model
     open_a: Open
     open_b: Open
-    arithmetic: str | None = None
+    arithmetic: Callable[[str], str | None]
 
     def shared(self) -> list[str]:
         """Names of values that nodes of both models compute, in an order in which A may compute them."""
@@ -129,7 +129,7 @@ class Pair:
         expected = run(self.open_a(exposing(self.a, names, also_outputs=also_outputs)), inputs.feed)
         actual = run(self.open_b(exposing(self.b, names, also_outputs=also_outputs)), inputs.feed)
         size = sum(getattr(expected[name], "nbytes", 0) for name in names)
-        differences = [compare_values(expected[name], actual[name], arithmetic=self.arithmetic) for name in names]
+        differences = [compare_values(expected[name], actual[name], arithmetic=self.arithmetic(name)) for name in names]
         return _Compared(tuple(differences), size)
 
 

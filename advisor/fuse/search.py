@@ -21,7 +21,7 @@ from advisor.fuse.result import FusionReport, GeneratedKernels, Settings
 from advisor.fuse.screening import Screening
 from advisor.fuse.selection import Selection, select
 from advisor.fuse.session import libraries_of, remove_library, replaced_library, write_library
-from advisor.fuse.verify import TOLERANCES, Verification, proof_notes
+from advisor.fuse.verify import Verification, arithmetic_notes, proof_notes
 from advisor.measure.inputs import generate_inputs, read_inputs
 from advisor.measure.machine import driver
 from advisor.measure.session import CPU, CUDA, Level, NotRunnable, has_provider, open_session, provider_name, version
@@ -290,13 +290,10 @@ def _notes(wanted: str | None, bench: Bench, sets: Inputs, selection: Selection)
     if sets.assumed:
         sizes = ", ".join(f"{name}={size}" for name, size in sets.assumed.items())
         yield f"sizes assumed for dynamic dimensions: {sizes} (choose others with --dim)"
-    if bench.reference.arithmetic is not None:
-        within = f"{100 * TOLERANCES[bench.reference.arithmetic].relative:.0f} %"
-        name = {"quantized": "quantized numbers"}.get(bench.reference.arithmetic, bench.reference.arithmetic)
-        yield f"the model computes in {name}: outputs were compared within {within} of their size"
+    yield from arithmetic_notes(bench.reference, "the model")
     fused = None if selection.fused is None else selection.fused.verification
     if fused is not None:
-        yield from proof_notes([fused], "the original's", bench.reference.arithmetic)
+        yield from proof_notes([fused], "the original's", quantizes=bench.reference.quantizes)
     for name in bench.reference.skipped:
         yield f"the original itself does not run on the {name} inputs, so these were left out"
     race = selection.latency

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from advisor.fuse.difference import QUANTIZED, TOLERANCES, compare_arrays, leaves, tolerance
 from advisor.measure.session import NotRunnable, run
 
 if TYPE_CHECKING:
@@ -15,54 +16,25 @@ if TYPE_CHECKING:
     import onnxruntime as ort  # type: ignore[import-untyped]
     from numpy.typing import NDArray
 
+    from advisor.fuse.difference import Difference
     from advisor.measure.inputs import Inputs, InputSet
 
     Errors = Mapping[tuple[str, str], float]
     """(set, output) to relative error."""
 
 __all__ = [
-    "Difference",
     "Reference",
     "Verification",
-    "compare_values",
+    "arithmetic_notes",
     "proof_notes",
     "record",
     "signature",
+    "summed_up",
     "verify",
     "verify_roughly",
     "verify_runtime",
 ]
 
-
-class Tolerance(NamedTuple):
-    """How far an output may be from the original's: |difference| ≤ relative · (|expected| + typical + floor).
-
-    `typical` is the root mean square of the output's elements, the largest hundredth left out. It stands in for the
-    size of what was added up in an element: one near zero is a difference of larger ones, and no more exact than they
-    are. The largest are left out because some models write -1e9 where they mean minus infinity.
-    """
-
-    relative: float
-    floor: float
-
-
-QUANTIZED = "quantized"
-TOLERANCES = {
-    # Reordered sums and another exp or erf give a few units in the last place (2⁻⁵²), times the depth of the model;
-    # a kernel that computes in float32 inside (1e-7) is not let through.
-    "float64": Tolerance(1e-9, 1e-5),
-    # 45 real models at ORT_ENABLE_ALL are 1e-7 to 1e-5 from themselves unoptimised, three of them up to 2e-4 on one set
-    # of inputs; tanh-GELU in place of erf-GELU (5e-4 of an activation of size 1) must fail.
-    "float32": Tolerance(1e-4, 1e-2),
-    # One rounding is 5e-4; fused kernels round once where the original rounds after every operator.
-    "float16": Tolerance(1e-2, 1e-1),
-    # The same with eight bits fewer than float32: one rounding is 4e-3.
-    "bfloat16": Tolerance(5e-2, 2e-1),
-    # A last bit decides between two neighbouring integers, and a step between those is 1/127 of the largest value of a
-    # tensor, at every layer.
-    QUANTIZED: Tolerance(1e-1, 1e-2),
-}
-"""By dtype of the output, or by what the model computes in where that is coarser."""
 RUNTIME_FACTOR = 10.0
 """What ONNX Runtime's own optimisation may differ by, in tolerances, before the report says that it changes a model:
 three of 45 real models, badly conditioned on one set of inputs, are at two."""
@@ -79,7 +51,7 @@ class Verification:
         passed: Every output of every set is within its tolerance, with the same name, dtype and shape, and is NaN or
             infinite in the same places.
         inputs: How many sets of inputs were compared.
-        max_abs_error: Largest |difference|; None where nothing could be compared.
+        max_abs_error: Largest |difference| of the worst output; None where nothing could be compared.
         max_rel_error: Largest |difference| ÷ (|expected| + typical + floor): the figure that a tolerance limits.
         worst_output: The output with the largest relative error, or the one that failed.
         reason: Why it failed, for people; empty when it passed.
@@ -88,6 +60,7 @@ class Verification:
         last_bits: The most that was allowed besides, because last bits alone move the original's outputs by as much;
             None where that was not needed.
         is_undetermined: It failed on an output that last bits move too far for an answer.
+        not_compared: Outputs that tell nothing: on every set empty, or NaN or infinite throughout.
     """
 
     passed: bool
@@ -100,6 +73,7 @@ class Verification:
     between: float | None = None
     last_bits: float | None = None
     is_undetermined: bool = False
+    not_compared: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """The keys of `verification` in advisor.fusion/1."""
@@ -112,15 +86,8 @@ class Verification:
             "reason": self.reason,
             "between": self.between,
             "last_bits": self.last_bits,
+            "not_compared": list(self.not_compared),
         }
-
-
-class Difference(NamedTuple):
-    """How two values differ: errors (None where they cannot be told), and why that is too much, if it is."""
-
-    absolute: float | None
-    relative: float | None
-    reason: str = ""
 
 
 @dataclass(frozen=True)
@@ -132,7 +99,7 @@ class Reference:
         outputs: For each set, output name to value.
         signature: Names and types of inputs, overridable initialisers and outputs.
         skipped: Set name to reason, for sets that the original itself does not run on.
-        arithmetic: What the model computes in, where that is coarser than its outputs: `float16`, `bfloat16` or
+        arithmetic: Output name to what feeds it, where that is coarser than its dtype: `float16`, `bfloat16` or
             `quantized`.
         products: Outputs that are sums of products of quantised numbers, not yet scaled.
     """
@@ -141,15 +108,20 @@ class Reference:
     outputs: tuple[dict[str, Any], ...]
     signature: tuple[tuple[str, str, str], ...]
     skipped: dict[str, str]
-    arithmetic: str | None = None
+    arithmetic: Mapping[str, str] = field(default_factory=dict)
     products: frozenset[str] = frozenset()
+
+    @property
+    def quantizes(self) -> bool:
+        """Whether quantisers feed an output."""
+        return QUANTIZED in self.arithmetic.values()
 
 
 def record(
     session: ort.InferenceSession,
     inputs: Inputs,
     *,
-    arithmetic: str | None = None,
+    arithmetic: Mapping[str, str] | None = None,
     products: Iterable[str] = (),
 ) -> Reference:
     """Run the original, unoptimised, on every set of inputs. Only the first set must run: the others may not fit it.
@@ -167,7 +139,8 @@ def record(
             skipped[candidate.name] = str(error)
         else:
             sets.append(candidate)
-    return Reference(tuple(sets), tuple(outputs), signature(session), skipped, arithmetic, frozenset(products))
+    feeding = {} if arithmetic is None else dict(arithmetic)
+    return Reference(tuple(sets), tuple(outputs), signature(session), skipped, feeding, frozenset(products))
 
 
 def verify_runtime(reference: Reference, session: ort.InferenceSession) -> Verification:
@@ -186,6 +159,7 @@ def verify(
     *,
     runtime: Verification | None = None,
     last_bits: Callable[[], Errors] | None = None,
+    is_proven: bool = True,
 ) -> Verification:
     """Run another model on the same inputs and compare every output. A model that does not run has failed.
 
@@ -196,55 +170,64 @@ def verify(
             fault, and is added to the tolerance of each output of each set.
         last_bits: What last bits alone do to the original, by set and output; asked for, and added to the tolerance,
             where the model fails without. None allows nothing for them.
+        is_proven: Whether what the model computes between quantisers is proven: otherwise outputs that quantisers feed
+            are allowed nothing for last bits.
     """
-    return _verify(reference, session, _Allowance(1.0, {} if runtime is None else runtime.errors, last_bits))
+    known = {} if runtime is None else runtime.errors
+    return _verify(reference, session, _Allowance(1.0, known, last_bits, is_proven))
 
 
-def proof_notes(checks: Iterable[Verification], whose: str, arithmetic: str | None) -> Iterator[str]:
+def arithmetic_notes(reference: Reference, model: str) -> Iterator[str]:
+    """Which outputs have another tolerance than that of their dtype; MODEL is what people call the model."""
+    outputs = [name for kind, name, _ in reference.signature if kind == "output"]
+    for arithmetic in dict.fromkeys(reference.arithmetic.values()):
+        within = f"compared within {100 * TOLERANCES[arithmetic].relative:.0f} % of their size"
+        numbers = {QUANTIZED: "quantized numbers"}.get(arithmetic, arithmetic)
+        fed = [name for name in outputs if reference.arithmetic.get(name) == arithmetic]
+        if len(fed) == len(outputs):
+            yield f"{model} computes in {numbers}: outputs were {within}"
+        else:
+            yield f"{model} computes {', '.join(fed)} in {numbers}: {within}"
+
+
+def proof_notes(checks: Iterable[Verification], whose: str, *, quantizes: bool) -> Iterator[str]:
     """What a reader has to know of a proof besides its largest difference.
 
     Args:
         checks: Of one model.
         whose: `the original's`, or what else people call the model that it is compared with.
-        arithmetic: Of that model.
+        quantizes: Whether quantisers feed an output of that model.
     """
     checks = list(checks)
     between = [check.between for check in checks if check.between is not None]
     last_bits = [check.last_bits for check in checks if check.last_bits is not None]
     if between:
         yield f"fed with what {whose} quantisers gave, it is within {max(between):.1e} of the size of every value"
-    elif arithmetic == QUANTIZED and checks and all(check.passed for check in checks):
+    elif quantizes and checks and all(check.passed for check in checks):
         yield f"its quantisers are not {whose}, so what lies between them was not compared by itself"
     if last_bits:
         moved = f"by {max(last_bits):.1e} of their size: as much was allowed besides"
         yield f"last bits of {whose} weights alone move its outputs {moved}"
-
-
-def compare_values(expected: Any, actual: Any, *, arithmetic: str | None = None) -> Difference:
-    """Compare one value of two models as an output is compared; of a sequence or map, the first part that differs."""
-    worst = Difference(0.0, 0.0)
-    for _, wanted, found in _leaves("", expected, actual):
-        difference = _compare(wanted, found, _tolerance(wanted, arithmetic))
-        if difference.reason:
-            return difference
-        worst = max(worst, difference, key=lambda each: each.relative or 0.0)
-    return worst
+    if checks and checks[0].not_compared:
+        names = ", ".join(checks[0].not_compared)
+        yield f"nothing of the outputs {names} was compared: on these inputs they are empty, or no numbers throughout"
 
 
 def _verify(reference: Reference, session: ort.InferenceSession, allowance: _Allowance) -> Verification:
     if signature(session) != reference.signature:
         return Verification(False, 0, reason="its inputs and outputs have other names or types")
-    errors: dict[tuple[str, str], float] = {}
-    largest, moved = 0.0, None
+    differences: dict[tuple[str, str], Difference] = {}
+    silent = {name for kind, name, _ in reference.signature if kind == "output"}
+    moved = None
     for number, (inputs, expected) in enumerate(zip(reference.sets, reference.outputs, strict=True)):
         try:
             actual = run(session, inputs.feed)
         except NotRunnable as error:
             return Verification(False, number, reason=f"it does not run on the {inputs.name} inputs: {error}")
         for name, value in expected.items():
-            for leaf, wanted, found in _leaves(name, value, actual[name]):
+            for leaf, wanted, found in leaves(name, value, actual[name]):
                 key = (inputs.name, leaf)
-                difference, own = allowance.compare(reference, key, wanted, found)
+                difference, own = allowance.compare(reference, name, key, wanted, found)
                 if difference.reason:
                     reason = f"output {leaf!r} {difference.reason} ({inputs.name} inputs)"
                     failed = Verification(False, number + 1, difference.absolute, difference.relative, leaf, reason)
@@ -252,14 +235,33 @@ def _verify(reference: Reference, session: ort.InferenceSession, allowance: _All
                         return failed
                     words = f"last bits alone move it by {own:.1e}, so it cannot be told whether that is wrong"
                     return replace(failed, reason=f"{reason}; {words}", is_undetermined=True)
-                largest = max(largest, difference.absolute or 0.0)
-                errors[key] = difference.relative or 0.0
+                differences[key] = difference
                 if own is not None:
                     moved = max(own, moved or 0.0)
-    if not errors:
-        return Verification(True, len(reference.sets), 0.0, 0.0)
+                if name in silent and _tells(wanted):
+                    silent.discard(name)
+    return replace(
+        summed_up(differences, len(reference.sets)),
+        last_bits=moved,
+        not_compared=tuple(name for kind, name, _ in reference.signature if kind == "output" and name in silent),
+    )
+
+
+def summed_up(differences: Mapping[tuple[str, str], Difference], inputs: int) -> Verification:
+    """The verification of values that are all within their tolerances, by set and output, on so many INPUTS."""
+    if not differences:
+        return Verification(True, inputs, 0.0, 0.0)
+    errors = {key: difference.relative or 0.0 for key, difference in differences.items()}
     worst = max(errors, key=lambda key: errors[key])
-    return Verification(True, len(reference.sets), largest, errors[worst], worst[1], errors=errors, last_bits=moved)
+    largest = max(difference.absolute or 0.0 for (_, name), difference in differences.items() if name == worst[1])
+    return Verification(True, inputs, largest, errors[worst], worst[1], errors=errors)
+
+
+def _tells(expected: NDArray[Any]) -> bool:
+    """Whether there is an element to compare: of floating-point numbers, one that is neither NaN nor infinite."""
+    if expected.dtype.name in TOLERANCES:
+        return bool(np.isfinite(expected).any())
+    return expected.size > 0
 
 
 @dataclass(frozen=True)
@@ -270,26 +272,39 @@ class _Allowance:
         factor: In tolerances.
         known: And besides, by set and output.
         last_bits: And what last bits do, where that is needed, if they do not do too much; not in half precision.
+        is_proven: Whether that holds for outputs that quantisers feed, too.
     """
 
     factor: float
     known: Errors = field(default_factory=dict)
     last_bits: Callable[[], Errors] | None = None
+    is_proven: bool = True
 
     def compare(
-        self, reference: Reference, key: tuple[str, str], wanted: NDArray[Any], found: NDArray[Any]
+        self, reference: Reference, name: str, key: tuple[str, str], wanted: NDArray[Any], found: NDArray[Any]
     ) -> tuple[Difference, float | None]:
-        """The difference, and what last bits do where that decided: a failure that they explain is undetermined."""
-        own = _tolerance(wanted, reference.arithmetic, is_product=key[1] in reference.products)
+        """The difference, and what last bits do where that decided: a failure that they explain is undetermined.
+
+        Args:
+            reference: The original.
+            name: The output.
+            key: The set of inputs, and the output or the part of it that these are.
+            wanted: What the original gives.
+            found: What the other model gives.
+        """
+        arithmetic = reference.arithmetic.get(name)
+        own = tolerance(wanted, arithmetic, is_product=name in reference.products)
         if own is None:
-            return _compare(wanted, found, None), None
+            return compare_arrays(wanted, found, None), None
         allowed = self.factor * own.relative + self.known.get(key, 0.0)
-        difference = _compare(wanted, found, own._replace(relative=allowed))
-        is_quantized = reference.arithmetic == QUANTIZED
+        difference = compare_arrays(wanted, found, own, allowed=allowed)
+        is_quantized = arithmetic == QUANTIZED
         error, most = difference.relative, UNDETERMINED if is_quantized else RUNTIME_FACTOR * own.relative
         if not difference.reason or error is None or self.last_bits is None:
             return difference, None
-        if not is_quantized and reference.arithmetic is not None:
+        if is_quantized and not self.is_proven:
+            return difference, None
+        if not is_quantized and arithmetic is not None:
             return difference, None  # the tolerances of half precision are made for its last bits
         if not is_quantized and error > allowed + most:
             return difference, None  # measuring them takes time, and would not help
@@ -312,80 +327,3 @@ def signature(session: ort.InferenceSession) -> tuple[tuple[str, str, str], ...]
         for kind, values in parts
         for value in (sorted(values, key=lambda value: str(value.name)) if kind == "initialiser" else values)
     )
-
-
-def _leaves(name: str, expected: Any, actual: Any) -> Iterator[tuple[str, Any, Any]]:
-    """The arrays of an output: itself, or those in a sequence or map."""
-    if isinstance(expected, list) and isinstance(actual, list) and len(expected) == len(actual):
-        for number, (one, other) in enumerate(zip(expected, actual, strict=True)):
-            yield from _leaves(f"{name}[{number}]", one, other)
-    elif isinstance(expected, dict) and isinstance(actual, dict) and expected.keys() == actual.keys():
-        for key, one in expected.items():
-            yield from _leaves(f"{name}[{key}]", one, actual[key])
-    else:
-        yield name, np.asarray(expected), np.asarray(actual)
-
-
-def _tolerance(expected: NDArray[Any], arithmetic: str | None, *, is_product: bool = False) -> Tolerance | None:
-    """For floating-point numbers, and for what quantised models round to and multiply; other integers are exact."""
-    if arithmetic == QUANTIZED and (is_product or expected.dtype.name in {"int8", "uint8"}):
-        return TOLERANCES[QUANTIZED]
-    own = TOLERANCES.get(expected.dtype.name)
-    if own is None or arithmetic is None:
-        return own
-    return max(own, TOLERANCES[arithmetic])
-
-
-def _compare(expected: NDArray[Any], actual: NDArray[Any], tolerance: Tolerance | None) -> Difference:
-    if expected.dtype != actual.dtype:
-        return Difference(None, None, f"has the dtype {actual.dtype} in place of {expected.dtype}")
-    if expected.shape != actual.shape:
-        return Difference(None, None, f"has the shape {list(actual.shape)} in place of {list(expected.shape)}")
-    if tolerance is None:
-        return _compare_exactly(expected, actual)
-    with np.errstate(all="ignore"):
-        return _compare_floats(expected.astype(np.float64), actual.astype(np.float64), tolerance)
-
-
-def _compare_exactly(expected: NDArray[Any], actual: NDArray[Any]) -> Difference:
-    """Integers, booleans and text are equal or they are not."""
-    wrong = expected != actual
-    if not wrong.any():
-        return Difference(0.0, 0.0)
-    error = None
-    if expected.dtype.kind in "iu":
-        error = float(np.abs(expected.astype(np.float64) - actual.astype(np.float64)).max())
-    return Difference(error, None, f"differs in {np.count_nonzero(wrong):,} of {expected.size:,} elements")
-
-
-def _compare_floats(expected: NDArray[np.float64], actual: NDArray[np.float64], tolerance: Tolerance) -> Difference:
-    checks: tuple[tuple[str, Callable[[NDArray[np.float64]], NDArray[np.bool_]]], ...] = (
-        ("NaN", np.isnan),
-        ("infinite", np.isposinf),
-        ("infinite", np.isneginf),
-    )
-    for word, where in checks:
-        wrong = where(expected) != where(actual)
-        if wrong.any():
-            return Difference(None, None, f"is {word} in other places ({np.count_nonzero(wrong):,} elements)")
-    finite = np.isfinite(expected)
-    expected, actual = expected[finite], actual[finite]
-    if expected.size == 0:
-        return Difference(0.0, 0.0)
-    difference = np.abs(expected - actual)
-    relative = float((difference / (np.abs(expected) + _typical(expected) + tolerance.floor)).max())
-    absolute = float(difference.max())
-    if relative > tolerance.relative:
-        allowed = f"{relative:.1e} of its size where {tolerance.relative:.1e} is allowed"
-        return Difference(absolute, relative, f"is off by {absolute:.1e}, {allowed}")
-    return Difference(absolute, relative)
-
-
-def _typical(values: NDArray[np.float64]) -> float:
-    """Root mean square of the elements without the largest hundredth."""
-    sizes = np.abs(values)
-    count = -(-sizes.size * 99 // 100)
-    sizes = np.partition(sizes, count - 1)[:count]
-    largest = float(sizes[-1])
-    # Scaled first: squares of large float64 numbers would be infinite.
-    return largest * float(np.sqrt(np.mean(np.square(sizes / largest)))) if largest > 0 else 0.0

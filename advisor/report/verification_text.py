@@ -26,7 +26,8 @@ def render_verification(comparison: ModelComparison) -> RenderableType:
     renamed = words.renamed(comparison)
     body = Text("\n" + "\n".join(words.summary(comparison)))
     parts = [text, Text(f"\n{renamed}", style="yellow"), body] if renamed else [text, body]
-    panel = Panel(Text.assemble(*parts), border_style="green" if comparison.equal else "red", box=box.ROUNDED)
+    colour = "red" if not comparison.equal else "yellow" if comparison.is_coarse else "green"
+    panel = Panel(Text.assemble(*parts), border_style=colour, box=box.ROUNDED)
     departure = (Text(f"  {line}" if number else line) for number, line in enumerate(words.departure(comparison)))
     notes = (Text(f"note: {plain(note)}", style="yellow") for note in comparison.notes)
     return Group(panel, *departure, *notes)

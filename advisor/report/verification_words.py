@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from advisor.fuse.difference import QUANTIZED, TOLERANCES
 from advisor.words import counted, plain
 
 if TYPE_CHECKING:
@@ -21,6 +22,11 @@ LISTED = 8
 
 def headline(comparison: ModelComparison) -> str:
     """The verdict in one sentence."""
+    if comparison.is_coarse:
+        return (
+            f"Equal within {100 * TOLERANCES[QUANTIZED].relative:.0f} % only: the first model quantises, and the second"
+            " one's quantisers are not the same."
+        )
     if comparison.equal:
         return "Equal: no difference beyond rounding was found."
     return "Different: the second model does not compute what the first one does."

@@ -186,7 +186,7 @@ def test_the_first_of_many_values_is_found_in_passes(place: int) -> None:
     b = onnx.ModelProto()
     b.CopyFrom(a)
     b.graph.node[place].op_type = "Neg" if place == 0 else "Exp"
-    pair = Pair(ir.from_proto(a), ir.from_proto(b), _unoptimised, _unoptimised)
+    pair = Pair(ir.from_proto(a), ir.from_proto(b), _unoptimised, _unoptimised, lambda _: None)
     sets = generate_inputs(pair.a).sets
     found = first_departure(pair, sets, failing=sets[0], say=lambda _: None)
     assert found is not None

@@ -11,6 +11,7 @@ import onnx_ir as ir
 import pytest
 
 from advisor.errors import CannotDecide
+from advisor.fuse.arithmetic import Arithmetic
 from advisor.fuse.bench import Bench
 from advisor.fuse.compare import compare_models
 from advisor.fuse.sensitivity import nudged
@@ -18,6 +19,7 @@ from advisor.fuse.transform import Applied
 from advisor.measure.inputs import Inputs, InputSet, generate_inputs
 from advisor.measure.session import CPU
 from advisor.report.fusion_words import proof
+from advisor.report.verification_words import headline
 from tests.fuse.graphs import model, proto
 from tests.report.fusion_reports import report
 
@@ -154,14 +156,114 @@ def test_a_part_that_ends_with_a_product_of_quantised_numbers_may_make_their_ste
 
 def test_quantisers_that_are_not_the_originals_are_not_taken_for_them() -> None:
     """Two quantisers in place of one, or another one: then only the outputs are compared."""
-    again = (
-        "product{i} = MatMulInteger(q{i}, w{i}, z{i})",
-        "t{i} = DequantizeLinear(q{i}, s{i}, z{i})\n" + "qq{i}, "
-        "ss{i}, zz{i} = DynamicQuantizeLinear(t{i})\n product{i} = MatMulInteger(qq{i}, w{i}, zz{i})",
-    )
-    result = judge(encoder(), encoder(again))
+    result = judge(encoder(), encoder(AGAIN))
     assert result.passed
     assert result.between is None
+
+
+def renamed(changed: onnx.ModelProto) -> onnx.ModelProto:
+    """The same with other names inside."""
+    ends = {value.name for value in (*changed.graph.input, *changed.graph.output)}
+    for node in changed.graph.node:
+        node.name = ""
+        node.input[:] = [name if name in ends or not name else f"other {name}" for name in node.input]
+        node.output[:] = [name if name in ends or not name else f"other {name}" for name in node.output]
+    for tensor in changed.graph.initializer:
+        tensor.name = f"other {tensor.name}"
+    return changed
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_model_with_other_names_is_held_to_the_same(name: str) -> None:
+    same = judge(encoder(), renamed(encoder((GELU, ERF))))
+    assert same.passed
+    assert same.between is not None
+    assert 0 < same.between < 1e-5
+    old, new = WRONG[name]
+    other = {"gamma": np.ones((8, 32), np.float32), "beta": np.zeros((8, 32), np.float32)} if "axis" in name else {}
+    assert not judge(encoder(), renamed(encoder((old, new), **other))).passed
+
+
+AGAIN = (
+    "product{i} = MatMulInteger(q{i}, w{i}, z{i})",
+    "t{i} = DequantizeLinear(q{i}, s{i}, z{i})\n"
+    "qq{i}, ss{i}, zz{i} = DynamicQuantizeLinear(t{i})\n"
+    "product{i} = MatMulInteger(qq{i}, w{i}, zz{i})",
+)
+"""Two quantisers in place of one, for the same numbers."""
+
+
+def test_a_candidate_with_other_quantisers_has_to_give_the_same_as_one_without() -> None:
+    assert judge(encoder(), encoder(AGAIN)).passed
+    result = judge(encoder(), encoder(AGAIN, WRONG["tanh-GELU for erf-GELU"]))
+    assert not result.passed
+    assert "its quantisers are not the original's, and output 'y' is off by" in result.reason
+    assert result.max_rel_error is not None
+    assert result.max_rel_error < 0.1  # what outputs that quantisers feed may differ by, once these are proven
+
+
+def test_verify_says_that_equal_is_within_ten_percent_where_quantisers_are_not_the_same(tmp_path: Path) -> None:
+    one = save(encoder(), tmp_path / "a.onnx")
+    for changes, coarse in (((GELU, ERF),), False), ((AGAIN, WRONG["tanh-GELU for erf-GELU"]), True):
+        comparison = compare_models(one, save(encoder(*changes), tmp_path / "b.onnx"), provider="cpu")
+        assert comparison.equal
+        assert comparison.is_coarse is coarse
+        assert comparison.to_dict()["coarse"] is coarse
+        assert headline(comparison).startswith("Equal within 10 % only: " if coarse else "Equal: no difference")
+
+
+def test_a_quantiser_that_nothing_reads_changes_nothing(tmp_path: Path) -> None:
+    idle = "qi, si, zi = DynamicQuantizeLinear(b0)"
+    two = encoder((GELU, GELU + idle))
+    assert judge(encoder(), two).between == 0
+    comparison = compare_models(save(encoder(), tmp_path / "a.onnx"), save(two, tmp_path / "b.onnx"), provider="cpu")
+    assert (comparison.equal, comparison.is_coarse) == (True, False)
+
+
+SIDE = {
+    "float16": "(float[8] x) => (float[8] y, float16[8] z) { y = Mul(x, factor)  z = Cast<to = 10>(x) }",
+    "quantized": """(float[8] x) => (float[8] y, uint8[8] z) {
+        y = Mul(x, factor)
+        z, s, p = DynamicQuantizeLinear(x)
+    }""",
+}
+
+
+@pytest.mark.parametrize("kind", SIDE)
+def test_an_output_is_held_to_the_tolerance_of_what_feeds_it(kind: str) -> None:
+    """Coarse numbers elsewhere in the model are none of its."""
+    original = model(SIDE[kind], factor=np.array(1, np.float32))
+    assert Arithmetic(original).of_outputs() == {"z": kind}
+    bench = Bench(original, generate_inputs(original), path=Path("side"), provider=CPU, threads=1)
+    for factor, passes in ((1 + 1e-6, True), (1 + 1e-3, False)):
+        changed = model(SIDE[kind], factor=np.array(factor, np.float32))
+        result = bench.verify(Applied(changed, ()), final=True)
+        assert result.passed is passes
+        assert "output 'y' is off by" in result.reason or passes
+
+
+FEEDING = {
+    "y = Relu(x)": None,
+    "h = Cast<to = 10>(x)  r = Relu(h)  y = Cast<to = 1>(r)": "float16",
+    "h = Cast<to = 16>(x)  r = Cast<to = 10>(h)  y = Cast<to = 1>(r)": "bfloat16",
+    "h = Cast<to = 1>(half)  y = Mul(h, x)": None,  # weights that are only stored so
+    "h = Cast<to = 10>(x)  m = Mul(h, half)  y = Cast<to = 1>(m)": "float16",
+    "q, s, z = DynamicQuantizeLinear(x)  y = DequantizeLinear(q, s, z)": "quantized",
+    "h = Cast<to = 10>(x)  y = Relu(x)": None,
+    """b = Cast<to = 9>(x0)
+       y = If (b) <then_branch = t () => (float[8] a) { h = Cast<to = 10>(x)  a = Cast<to = 1>(h) },
+                   else_branch = e () => (float[8] b) { b = Identity(x) }>""": "float16",
+    """h = Cast<to = 10>(x)  w = Cast<to = 1>(h)  b = Cast<to = 9>(x0)
+       y = If (b) <then_branch = t () => (float[8] a) { a = Relu(w) },
+                   else_branch = e () => (float[8] b) { b = Identity(x) }>""": "float16",
+}
+
+
+@pytest.mark.parametrize("body", FEEDING)
+def test_what_an_output_was_computed_in_is_followed_back(body: str) -> None:
+    arrays: dict[str, Any] = {"half": np.ones(8, np.float16)} if "half" in body else {}
+    text = f"(float[8] x, float x0) => (float[8] y) {{ {body} }}"
+    assert Arithmetic(model(text, **arrays)).of("y") == FEEDING[body]
 
 
 STEPS = """(float[64] x) => (float[64] y) {

@@ -8,7 +8,8 @@ import numpy as np
 import onnx_ir as ir
 import pytest
 
-from advisor.fuse.verify import Reference, Verification, compare_values, record, verify, verify_runtime
+from advisor.fuse.difference import compare_values
+from advisor.fuse.verify import Reference, Verification, proof_notes, record, verify, verify_runtime
 from advisor.measure.inputs import Inputs, InputSet, generate_inputs
 from advisor.measure.session import CPU, Level, NotRunnable, open_session
 from tests.fuse.graphs import proto
@@ -30,7 +31,8 @@ def f32(*values: float) -> NDArray[np.float32]:
 
 def reference(text: str, *, arithmetic: str | None = None, **options: Any) -> Reference:
     model = ir.from_proto(proto(text, **options))
-    return record(session(text, **options), generate_inputs(model), arithmetic=arithmetic)
+    feeding = {} if arithmetic is None else {"y": arithmetic}
+    return record(session(text, **options), generate_inputs(model), arithmetic=feeding)
 
 
 def on(text: str, feed: Mapping[str, NDArray[Any]]) -> Reference:
@@ -153,6 +155,107 @@ def test_a_value_that_stands_for_minus_infinity_does_not_hide_a_fault() -> None:
         proto(wrong, mask=masked, factor=f32(1.01)).SerializeToString(), level=Level.OFF, provider=CPU
     )
     assert not verify(known, candidate).passed
+
+
+FILLS = ["-1e9", "-3.4028235e38", "-1e4"]
+
+
+@pytest.mark.parametrize("fill", FILLS)
+@pytest.mark.parametrize("way", ["filled in", "added"])
+def test_fill_values_in_any_number_do_not_hide_a_fault(fill: str, way: str) -> None:
+    """Half of the elements stand for minus infinity: the others are compared with their like."""
+    masked = np.arange(64) % 2 == 0
+    mask = masked if way == "filled in" else np.where(masked, np.float32(fill), np.float32(0))
+    last = "y = Where(mask, fill, h)" if way == "filled in" else "y = Add(h, mask)"
+    original = f"(float[batch, 64] x) => (float[batch, 64] y) {{ h = Sigmoid(x)  {last} }}"
+    arrays: dict[str, Any] = {"mask": mask}
+    if way == "filled in":
+        arrays["fill"] = np.float32(fill)
+    known = reference(original, **arrays)
+    assert verify(known, session(original, **arrays)).passed
+    wrong = verify(known, session(original.replace("Sigmoid", "Tanh"), **arrays))
+    assert not wrong.passed
+    assert wrong.max_abs_error is not None
+    assert wrong.max_abs_error < 10  # of what is wrong, not of a fill value
+    slightly = original.replace("h = Sigmoid(x)", "s = Sigmoid(x)  h = Mul(s, factor)")
+    assert not verify(known, session(slightly, factor=f32(1.01), **arrays)).passed
+
+
+def differs(expected: list[float], changes: dict[int, float]) -> bool:
+    """Whether a float32 array with some elements changed is another one."""
+    wanted = np.array(expected, np.float32)
+    found = wanted.copy()
+    for place, value in changes.items():
+        found[place] = value
+    return bool(compare_values(wanted, found).reason)
+
+
+NORMAL = np.random.default_rng(0).normal(size=300).tolist()
+LARGE = [1000 * each for each in NORMAL]
+
+
+@pytest.mark.parametrize("fills", [[-1e9], [-1e9, -2e9], [-1e4, -3e38], [-1e4 + 3, -1e4 - 30]])
+def test_several_fill_values_and_masks_that_lie_on_one_place(fills: list[float]) -> None:
+    values = [*NORMAL, *(100 * fills)]
+    assert differs(values, {0: NORMAL[0] + 0.01})
+    assert not differs(values, {0: NORMAL[0] + 1e-5})
+    assert differs(values, {300: 1.01 * fills[0]})
+
+
+def test_numbers_that_two_units_of_measure_divide_are_each_compared_with_their_like() -> None:
+    """As boxes in pixels beside probabilities."""
+    pixels = np.random.default_rng(0).uniform(20, 640, 100).tolist()
+    chances = np.random.default_rng(1).uniform(0.001, 0.1, 100).tolist()
+    assert differs([*pixels, *chances], {150: chances[50] + 0.01})
+    assert not differs([*pixels, *chances], {150: chances[50] + 1e-4})  # what float32 leaves where pixels cancel
+    assert not differs([*pixels, *chances], {0: pixels[0] + 0.02})
+
+
+def test_what_is_left_where_large_numbers_cancel_is_as_exact_as_those() -> None:
+    assert not differs([*LARGE, *(100 * [4e-4])], {310: -4e-4})
+    assert differs([*LARGE, *(100 * [4e-4])], {310: 0.1})
+    assert not differs([*LARGE, 0.0, 0.0], {300: 1e-2})
+
+
+def test_one_number_near_zero_among_few_is_no_kind_of_its_own() -> None:
+    few = [812.0, -1340.0, 977.0, 1.5]
+    assert not differs(few, {3: 1.51})
+    assert differs([-1e9, -1e9, -1e9, 1.5], {3: 1.51})
+
+
+def test_the_largest_hundredth_and_numbers_of_one_kind_are_compared_as_ever() -> None:
+    assert not differs(LARGE, {0: LARGE[0] + 0.05})
+    assert differs([*LARGE, -1e9, 1e9], {0: LARGE[0] + 1})
+    assert not differs([*LARGE, -1e9, 1e9], {0: LARGE[0] + 0.05})
+
+
+def test_the_largest_difference_is_that_of_the_output_that_is_named() -> None:
+    text = "(float[batch, 64] x) => (float[batch, 64] a, float[batch, 64] b) {{ a = Mul(x, large)  b = {} }}"
+    other = text.format("Mul(x, nearly)").replace("large", "larger")
+    known = reference(text.format("Identity(x)"), large=f32(1e4))
+    result = verify(known, session(other, larger=f32(1e4 * (1 + 1e-6)), nearly=f32(1 + 1e-5)))
+    assert result.passed
+    assert result.worst_output == "b"
+    assert result.max_abs_error is not None
+    assert result.max_abs_error < 1e-3  # that of `a` is larger, and smaller for its size
+
+
+def test_outputs_without_a_number_on_any_set_are_named() -> None:
+    text = """(float[batch, 8] x) => (float[batch, 8] y, float[batch, 8] nan, float[batch, 0] empty, int64[0] none) {
+        y = Relu(x)
+        nan = Sqrt(negative)
+        empty = Slice(x, zero, zero, one)
+        none = Slice(one, zero, zero)
+        negative = Sub(low, y)
+    }"""
+    lines = text.splitlines()
+    text = "\n".join([*lines[:2], lines[5], *lines[2:5], lines[6]])
+    arrays: dict[str, Any] = {"zero": np.array([0]), "one": np.array([1]), "low": f32(-1)}
+    result = compare(text, text, **arrays)
+    assert result.passed
+    assert result.not_compared == ("nan", "empty", "none")
+    assert "nan, empty, none" in " ".join(proof_notes([result], "the original's", quantizes=False))
+    assert compare(RELU, RELU).not_compared == ()
 
 
 def test_integers_and_booleans_are_equal_or_not() -> None:
