@@ -5,6 +5,7 @@ Weights in external data files stay on disk until someone reads them.
 
 from __future__ import annotations
 
+import logging
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import count
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 __all__ = ["ModelFile", "clone", "count_nodes", "load", "opset", "read", "runnable", "save", "serialised"]
+
+logging.getLogger("onnx_ir").addHandler(logging.NullHandler())  # what it warns of is refused, or needs no word
 
 INLINE_LIMIT = 1_900_000_000
 """Bytes of weights that a model file holds itself; protobuf ends at 2 GiB, and the graph needs some of it."""

@@ -269,7 +269,8 @@ def proof(report: FusionReport) -> str | None:
         error = f"largest difference {verification.max_abs_error:.1e} (output {output})"
     gain = "" if report.verdict is Verdict.FASTER else " No gain is claimed."
     but = "" if verification.last_bits is None else ", but for what last bits alone do to that,"
-    return f"Proven: every output equals the unoptimised original's{but} on {sets}; {error}.{gain}"
+    which = "every output that has numbers" if verification.not_compared else "every output"
+    return f"Proven: {which} equals the unoptimised original's{but} on {sets}; {error}.{gain}"
 
 
 def gaps(report: FusionReport) -> str | None:

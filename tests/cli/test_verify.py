@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -358,3 +360,64 @@ def test_sizes_that_do_not_fit_are_named(advisor: Command, saved: Any) -> None:
         result = advisor(*command, "--provider", "cpu")
         assert result.returncode == 3
         assert "two=64 was assumed: give real sizes with --dim" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("(float[batch, 8] x) => (float[batch, 8] y) { n = Abs(x)  m = Sub(low, n)  y = Sqrt(m) }", "y = Log(m)"),
+        ("(float[0, 8] x) => (float[0, 8] y) { m = Abs(x)  y = Sqrt(m) }", "y = Log(m)"),
+    ],
+)
+def test_where_nothing_was_compared_nothing_is_called_equal(advisor: Command, saved: Any, one: str, other: str) -> None:
+    """NaN throughout, or no element at all."""
+    arrays = {"low": np.array(-1, np.float32)} if "low" in one else {}
+    a = saved("a.onnx", proto(one, **arrays))
+    b = saved("b.onnx", proto(one.replace("y = Sqrt(m)", other), **arrays))
+    result = advisor("verify", a, b, "--provider", "cpu")
+    assert result.returncode == 3
+    assert "has a number to compare" in result.stderr
+    assert result.stdout == ""
+
+
+def test_an_output_of_which_nothing_was_compared_is_named(advisor: Command, saved: Any) -> None:
+    text = "(float[batch, 8] x) => (float[batch, 8] y, float[batch, 8] z) { y = Relu(x)  m = Sub(low, y)  z = Log(m) }"
+    a = saved("a.onnx", proto(text, low=np.array(-1, np.float32)))
+    result = advisor("verify", a, a, "--provider", "cpu", columns=200)
+    assert result.returncode == 0
+    assert "note: nothing of the outputs z was compared" in result.stdout
+    document = json.loads(advisor("verify", a, a, "--provider", "cpu", "--json", "-").stdout)
+    jsonschema.validate(document, SCHEMA)
+    assert [check["not_compared"] for check in document["checks"]] == [["z"], ["z"]]
+
+
+def test_a_model_that_the_runtime_changes_cannot_be_judged_optimised_alone(advisor: Command, saved: Any) -> None:
+    """ONNX Runtime multiplies by four-bit weights with eight bits, which is no rounding of float32."""
+    weights = onnx.helper.make_tensor("w4", onnx.TensorProto.INT4, [8, 8], np.arange(64) % 15 - 7)
+    text = "(float[batch, 8] x) => (float[batch, 8] y) { w = DequantizeLinear(w4, scale)  y = MatMul(x, w) }"
+    model = proto(text, scale=np.array(0.1, np.float32))
+    model.opset_import[0].version = 21
+    model.graph.initializer.append(weights)
+    a = saved("a.onnx", model)
+    both = advisor("verify", a, a, "--provider", "cpu")
+    if "own optimisation changes" not in " ".join(both.stdout.split()):
+        pytest.skip("this version of ONNX Runtime does not change it")
+    assert both.returncode == 0
+    alone = advisor("verify", a, a, "--provider", "cpu", "--level", "all")
+    assert alone.returncode == 3
+    assert "--level off" in alone.stderr
+
+
+def test_what_is_wrong_with_a_file_is_one_line(tmp_path: Path) -> None:
+    """Also where onnx-ir warns of it in words of its own, which pytest would catch."""
+    node = onnx.helper.make_node("Add", ["x", "nowhere"], ["y"])
+    values = [onnx.helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, [4]) for name in "xy"]
+    path = tmp_path / "a.onnx"
+    path.write_bytes(
+        onnx.helper.make_model(onnx.helper.make_graph([node], "g", values[:1], values[1:])).SerializeToString()
+    )
+    command = [sys.executable, "-m", "advisor", "verify", str(path), str(path)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 2
+    assert len(result.stderr.splitlines()) == 1
+    assert "'nowhere'" in result.stderr
