@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Annotated
 
@@ -29,21 +30,24 @@ def explain(
     ] = None,
 ) -> None:
     """Say what a finding of `advisor analyze` means, how it is found, what to do, and when it is wrong."""
+    from rich.console import Console
+
+    width = min(Console().width, WIDEST)
     if ir is not None:
         from advisor.fuse.kernels.listing import group_listing, list_groups
         from advisor.fuse.model import load
 
         model = load(ir)
-        print(list_groups(model) if rule_id is None else group_listing(model, rule_id))
+        print(list_groups(model, width) if rule_id is None else group_listing(model, rule_id, width))
         return
-    from rich.console import Console
-
     from advisor.trace.findings import RULES
 
     if rule_id is None:
-        width = max(map(len, RULES))
-        print("\n".join(f"{rule.id:{width}}  {rule.title}" for rule in RULES.values()))
+        column = max(map(len, RULES)) + 2
+        for rule in RULES.values():
+            first, rest = f"{rule.id:{column}}", " " * column
+            print(textwrap.fill(rule.title, width, initial_indent=first, subsequent_indent=rest))
         return
     if rule_id not in RULES:
         raise BadInput(f"no finding {rule_id!r}: there are {', '.join(RULES)}")
-    print(RULES[rule_id].page(min(Console().width, WIDEST)))
+    print(RULES[rule_id].page(width))

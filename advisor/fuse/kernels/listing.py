@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import textwrap
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,7 @@ from advisor.fuse.kernels.groups import express
 from advisor.fuse.kernels.library import ARCHITECTURES, here
 from advisor.fuse.kernels.traffic import traffic
 from advisor.fuse.legality import dims_text
+from advisor.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -30,16 +32,18 @@ LEVEL = {"x86_64": "v3", "aarch64": "v8"}
 """The level of CPUs that is shown."""
 
 
-def list_groups(model: ir.Model) -> str:
-    """One line for each group of a model, numbered from 1: operators, inputs, outputs, what is saved."""
+def list_groups(model: ir.Model, width: int = 80) -> str:
+    """The groups of a model, numbered from 1, on so many columns: operators, inputs, outputs, what is saved."""
     flow = cache(Flow)  # of a graph, which many groups share
     groups = enumerate(groups_of(model), 1)
-    lines = [_summary(number, group, scope, flow(scope.graph)) for number, (group, scope) in groups]
-    return "\n".join(lines) or "no group: nothing in this model would become a generated kernel"
+    lines = [_summary(number, group, scope, flow(scope.graph), width) for number, (group, scope) in groups]
+    return "\n".join(lines) or _wrapped("no group: nothing in this model would become a generated kernel", width)
 
 
-def group_listing(model: ir.Model, chosen: str) -> str:
+def group_listing(model: ir.Model, chosen: str, width: int = 80) -> str:
     """The IR of one group, by number or name, before fusion, and after fusion and optimisation.
+
+    What is not IR takes at most WIDTH columns.
 
     Raises:
         BadInput: There is no such group.
@@ -47,27 +51,40 @@ def group_listing(model: ir.Model, chosen: str) -> str:
     groups = list(groups_of(model))
     for number, (group, scope) in enumerate(groups, 1):
         if chosen in {str(number), group.expression.name}:
-            return "\n".join(_listing(number, group, scope))
+            return "\n".join(_listing(number, group, scope, width))
     raise BadInput(f"no group {chosen!r}: there are {len(groups)}; without one, they are listed")
 
 
-def _summary(number: int, group: Group, scope: Scope, flow: Flow) -> str:
-    saved = traffic(group, scope, flow)
-    shapes = ", ".join(dims_text(scope.shape(value)) for value in group.inputs)
-    operators = " ".join(node.op_type for node in group.nodes)
-    return (
-        f"{number:3}  {group.expression.name}  {operators}\n     reads {shapes}; per element"
-        f" {saved.loads_before} → {saved.loads_after} loads, {saved.stores_before} → {saved.stores_after} stores;"
-        f" {saved.kernels_saved} kernels fewer"
+def _wrapped(text: str, width: int, *, indent: str = "", first: str | None = None) -> str:
+    """TEXT on lines that begin with INDENT, the first one with FIRST; names stay whole."""
+    return textwrap.fill(
+        text,
+        width,
+        initial_indent=indent if first is None else first,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
     )
 
 
-def _listing(number: int, group: Group, scope: Scope) -> Iterator[str]:
+def _summary(number: int, group: Group, scope: Scope, flow: Flow, width: int) -> str:
+    saved = traffic(group, scope, flow)
+    shapes = ", ".join(dims_text(scope.shape(value)) for value in group.inputs)
+    operators = " ".join(node.op_type for node in group.nodes)
+    what = _wrapped(f"{group.expression.name}  {operators}", width, indent=" " * 5, first=f"{number:3}  ")
+    effect = (
+        f"reads {shapes}; per element {saved.loads_before} → {saved.loads_after} loads, {saved.stores_before} →"
+        f" {saved.stores_after} stores; {counted(saved.kernels_saved, 'kernel')} fewer"
+    )
+    return f"{what}\n{_wrapped(effect, width, indent=' ' * 5)}"
+
+
+def _listing(number: int, group: Group, scope: Scope, width: int) -> Iterator[str]:
     flow = Flow(scope.graph)
-    yield _summary(number, group, scope, flow)
+    yield _summary(number, group, scope, flow, width)
     alone = [express([node], scope, flow).expression for node in group.nodes]
     names = [f"{node.op_type} alone" for node in group.nodes]
-    yield "\n; ==== before fusion: each operator by itself"
+    yield "\n" + _wrapped("==== before fusion: each operator by itself", width, indent="; ")
     for name, expression in zip(names, alone, strict=True):
         yield f"\n; ---- {name}\n{_function(kernel_module([expression], [LEVEL[here()]]), expression)}"
     yield "\n; ==== after fusion"
@@ -75,9 +92,9 @@ def _listing(number: int, group: Group, scope: Scope) -> Iterator[str]:
     before, after = _optimised(alone), _optimised([group.expression])
     yield "\n; ==== after fusion and optimisation"
     yield "\n".join(after)
-    yield "\n; loads and stores in the optimised code, vector and scalar"
-    yield f";   before fusion: {_counts(before)}"
-    yield f";   after fusion:  {_counts(after)}"
+    yield "\n" + _wrapped("loads and stores in the optimised code, vector and scalar", width, indent="; ")
+    yield _wrapped(f"before fusion: {_counts(before)}", width, indent=";     ", first=";   ")
+    yield _wrapped(f"after fusion:  {_counts(after)}", width, indent=";     ", first=";   ")
 
 
 def _function(module: str, expression: Expression) -> str:

@@ -47,6 +47,10 @@ def test_the_command_lists_groups_and_prints_one(tmp_path: Path, advisor_command
     assert "Add Sigmoid Mul" in listed.stdout
     printed = advisor_command("explain", "--ir", path, "1")
     assert "after fusion and optimisation" in printed.stdout
+    narrow = [advisor_command("explain", "--ir", path, *chosen, columns=40).stdout for chosen in ([], ["1"])]
+    own = [*narrow[0].splitlines(), *(line for line in narrow[1].splitlines() if line.startswith("; "))]
+    assert max(map(len, own)) <= 40
+    assert " ".join(narrow[0].split()) == " ".join(listed.stdout.split())
     unknown = advisor_command("explain", "--ir", path, "7")
     assert unknown.returncode == 2
     assert "no group '7'" in unknown.stderr
