@@ -212,19 +212,17 @@ def _bounds(sizes: NDArray[np.float64]) -> list[float]:
     Numbers spread evenly around zero stand as far below the next ones with a chance of gap⁻ᶜᵒᵘⁿᵗ: what may be by chance
     is no kind.
     """
-    sizes = sizes[sizes > 0]
-    if sizes.size == 0:
-        return []
-    powers = np.frexp(sizes)[1]  # sorting would take long, and few values have a gap
-    smallest = int(powers.min())
-    occupied = np.flatnonzero(np.bincount(powers - smallest)) + smallest
+    powers = sizes.view(np.int64) >> 52  # exponents of two: sorting would take long, and few values have a gap
+    counts = np.bincount(powers)
+    counts[0] = 0
+    occupied = np.flatnonzero(counts)
     bounds = []
     for before, after in pairwise(occupied.tolist()):
         if after - before + 1 <= math.log2(GAP):
             continue
-        below = sizes[powers <= before]
         first = float(sizes[powers >= after].min())
-        gap = first / float(below.max())
-        if gap >= GAP and below.size >= SHARE * sizes.size and below.size * math.log(gap) >= -math.log(CHANCE):
+        gap = first / float(sizes[powers <= before].max())
+        below = int(counts[:after].sum())
+        if gap >= GAP and below >= SHARE * counts.sum() and below * math.log(gap) >= -math.log(CHANCE):
             bounds.append(first)
     return bounds
