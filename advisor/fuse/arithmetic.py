@@ -57,9 +57,10 @@ class Arithmetic:
         """The coarsest floating-point type behind the last quantisers, where that may be coarser than the value's."""
         return _coarsest(self._feeding(name))
 
-    def of_outputs(self) -> dict[str, str]:
-        """`of` for each output that something coarse feeds."""
-        found = {value.name or "": self.of(value.name or "") for value in self._model.graph.outputs}
+    def of_outputs(self, *, quantized: bool = True) -> dict[str, str]:
+        """`of` for each output that something coarse feeds; `precision` where QUANTIZED is false."""
+        tell = self.of if quantized else self.precision
+        found = {value.name or "": tell(value.name or "") for value in self._model.graph.outputs}
         return {name: each for name, each in found.items() if each is not None}
 
     def anywhere(self) -> str | None:

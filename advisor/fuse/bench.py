@@ -80,9 +80,8 @@ class Bench:
         if self._is_exact:
             racing.append(optimised)
         numbers = Arithmetic(original)
-        feeding = numbers.of_outputs()
-        if computes_in is not None:
-            feeding = {output.name: computes_in for output in unoptimised.get_outputs()} | feeding
+        whole = {} if computes_in is None else {output.name: computes_in for output in unoptimised.get_outputs()}
+        feeding = whole | numbers.of_outputs()
         try:
             self.reference: Reference = record(unoptimised, inputs, arithmetic=feeding, products=products(original))
         except NotRunnable as error:
@@ -93,11 +92,9 @@ class Bench:
         self._last: tuple[Applied, ort.InferenceSession] | None = None
         self._precision = numbers.anywhere() or computes_in
         self._quantizers: Quantizers | None = None
-        self._precise: dict[str, str] = {}
         if self.reference.quantizes:
             self._quantizers = Quantizers(original, self._open_off, computes_in=computes_in)
-            precise = {name: numbers.precision(name) or computes_in for name in feeding}
-            self._precise = {name: each for name, each in precise.items() if each is not None}
+        self._precise = whole | numbers.of_outputs(quantized=False)
         self._last_bits = cache(partial(sensitivity, self.reference, original, self._open_off))
 
     @property

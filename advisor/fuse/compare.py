@@ -67,8 +67,8 @@ class ModelComparison:
         interface: How names and types of inputs, overridable initialisers and outputs differ; values are compared only
             where they do not.
         renamed: Inputs and outputs that B calls differently, and that were taken for the same by their place.
-        is_coarse: Whether equal means within the tolerance of numbers that are quantised, and no more: A quantises, and
-            B's quantisers are not the same.
+        is_coarse: Whether equal means within the tolerance of numbers that are quantised, and no more: A quantises, B's
+            quantisers are not the same, and nor are the outputs but for rounding.
         checks: B at each level against A with optimisation off.
         runtime: A at ORT_ENABLE_ALL against itself with optimisation off; None where that did not matter.
         departure: The first value that differs; None where the models are equal, or it was not found.
@@ -211,11 +211,11 @@ def compare_models(
     last_bits = cache(partial(sensitivity, reference, model_a, open_a))
 
     checks: dict[Level, Verification] = {}
+    if between is not None and not between.passed:
+        checks[Level.OFF] = between
+    is_coarse = not is_proven
     runtime = None
-    for level in () if interface else levels:
-        if level is Level.OFF and between is not None and not between.passed:
-            checks[level] = between
-            break
+    for level in () if interface or checks else levels:
         say(f"comparing at {level.value}")
         if level is Level.ALL:
             runtime = verify_runtime(reference, _try(path_a, partial(open_here, model_a, level, libraries_a)))
@@ -231,6 +231,9 @@ def compare_models(
         if check.is_undetermined:
             raise CannotDecide(f"{path_b} at {level.value}: {check.reason}")
         checks[level] = replace(check, between=between.max_rel_error) if between and between.passed else check
+        if level is Level.OFF and is_coarse and check.passed:
+            tight = replace(reference, arithmetic=numbers.of_outputs(quantized=False))
+            is_coarse = not verify(tight, other).passed
         if not check.passed:
             break
         if len(check.not_compared) == len(reference.outputs[0]):
@@ -252,10 +255,7 @@ def compare_models(
         sets=tuple(each.name for each in reference.sets) if checks else (),
         shapes={name: tuple(array.shape) for name, array in reference.sets[0].feed.items()},
         assumed=made.assumed,
-        is_coarse=bool(checks)
-        and all(check.passed for check in checks.values())
-        and reference.quantizes
-        and between is None,
+        is_coarse=is_coarse and bool(checks) and all(check.passed for check in checks.values()),
     )
     failed_at = comparison.failed_at
     departure = None

@@ -17,7 +17,7 @@ from advisor.fuse.compare import compare_models
 from advisor.fuse.sensitivity import nudged
 from advisor.fuse.transform import Applied
 from advisor.measure.inputs import Inputs, InputSet, generate_inputs
-from advisor.measure.session import CPU
+from advisor.measure.session import CPU, Level
 from advisor.report.fusion_words import proof
 from advisor.report.verification_words import headline
 from tests.fuse.graphs import model, proto
@@ -204,12 +204,19 @@ def test_a_candidate_with_other_quantisers_has_to_give_the_same_as_one_without()
 
 def test_verify_says_that_equal_is_within_ten_percent_where_quantisers_are_not_the_same(tmp_path: Path) -> None:
     one = save(encoder(), tmp_path / "a.onnx")
-    for changes, coarse in (((GELU, ERF),), False), ((AGAIN, WRONG["tanh-GELU for erf-GELU"]), True):
+    wrong = WRONG["tanh-GELU for erf-GELU"]
+    for changes, coarse in (((GELU, ERF),), False), ((AGAIN,), False), ((AGAIN, wrong), True):
         comparison = compare_models(one, save(encoder(*changes), tmp_path / "b.onnx"), provider="cpu")
         assert comparison.equal
         assert comparison.is_coarse is coarse
         assert comparison.to_dict()["coarse"] is coarse
         assert headline(comparison).startswith("Equal within 10 % only: " if coarse else "Equal: no difference")
+
+
+def test_a_fault_between_quantisers_is_one_at_any_level(tmp_path: Path) -> None:
+    one = save(encoder(), tmp_path / "a.onnx")
+    two = save(encoder(WRONG["tanh-GELU for erf-GELU"]), tmp_path / "b.onnx")
+    assert not compare_models(one, two, provider="cpu", levels=(Level.ALL,)).equal
 
 
 def test_a_quantiser_that_nothing_reads_changes_nothing(tmp_path: Path) -> None:
