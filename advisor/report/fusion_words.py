@@ -61,7 +61,7 @@ ORDER = (OUTCOMES[Status.KEPT], OUTCOMES[Status.NOT_FASTER], NOT_MEASURED, *list
 NOISY = 0.01
 """Half of an interval from which on the near end is told before the middle."""
 TOO_WIDE = 0.5
-"""Half of an interval, as a share of the ratio, beyond which a race told nothing."""
+"""Half of an interval around 1, as a share of the ratio, beyond which a race told nothing."""
 SHOWN_REASONS = 3
 """So many reasons why a trace's candidates match nothing are told."""
 _NAMES = re.compile(r"(?:\w+ )?'[^']*'|\d[\d.e+-]*")
@@ -199,7 +199,8 @@ def ratio(interval: Interval) -> str:
 
 
 def _tells(interval: Interval) -> bool:
-    return interval.half_width <= TOO_WIDE
+    """Whether it is narrow, or at least on one side of 1."""
+    return interval.half_width <= TOO_WIDE or not interval.low <= 1 <= interval.high
 
 
 def main_reason(report: FusionReport) -> str | None:

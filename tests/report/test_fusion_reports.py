@@ -22,7 +22,7 @@ from advisor.fuse.result import Fusion, GeneratedKernels, Status
 from advisor.measure.statistics import Interval
 from advisor.report.formats import FUSION
 from advisor.report.fusion_text import render_fusion
-from advisor.report.fusion_words import headline, latency, main_reason, outcomes, snippet
+from advisor.report.fusion_words import figure, headline, latency, main_reason, outcomes, snippet
 from tests.report.fusion_reports import race, report
 
 if TYPE_CHECKING:
@@ -161,6 +161,7 @@ def test_an_interval_that_tells_nothing_is_no_measurement() -> None:
     shown = [" ".join(line.split()) for line in lines(100, **changes)]
     assert "gelu 4 - too noisy - not measured" in shown
     assert "silu 2 - 0.900 ± 0.030 - kept" in shown
+    assert figure([Interval(0.3, 0.1, 0.9)]) == "0.300 ± 0.600"  # wide, and yet faster
     assert "too noisy" in latency(report(**changes))
     for page in ("\n".join(shown), written(report(**changes), "markdown")):
         assert "too noisy" in page
