@@ -58,7 +58,8 @@ TOLERANCES = {
 GAP = 100.0
 """Numbers of one kind that stand side by side in size are no further apart than this, as a quotient."""
 SHARE = 0.01
-"""Fewer numbers than this share are no kind of their own."""
+FAR = 1e6
+"""Fewer numbers than this share are no kind of their own, unless they are as far from the others as this."""
 CHANCE = 1e-4
 """Nor are numbers that stand so far below the others by chance."""
 FILL = 2.5
@@ -223,6 +224,7 @@ def _bounds(sizes: NDArray[np.float64]) -> list[float]:
         first = float(sizes[powers >= after].min())
         gap = first / float(sizes[powers <= before].max())
         below = int(counts[:after].sum())
-        if gap >= GAP and below >= SHARE * counts.sum() and below * math.log(gap) >= -math.log(CHANCE):
+        is_kind = gap >= FAR or (gap >= GAP and below >= SHARE * counts.sum())
+        if is_kind and below * math.log(gap) >= -math.log(CHANCE):
             bounds.append(first)
     return bounds

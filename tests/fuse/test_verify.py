@@ -202,6 +202,13 @@ def test_several_fill_values_and_masks_that_lie_on_one_place(fills: list[float])
     assert differs(values, {300: 1.01 * fills[0]})
 
 
+def test_a_few_numbers_among_fill_values_are_not_hidden() -> None:
+    """As the scores of the words that are allowed, in a large vocabulary."""
+    values = [*NORMAL[:50], *(20000 * [-1e9])]
+    assert differs(values, {0: NORMAL[0] + 0.01})
+    assert not differs(values, {0: NORMAL[0] + 1e-5})
+
+
 def test_numbers_that_two_units_of_measure_divide_are_each_compared_with_their_like() -> None:
     """As boxes in pixels beside probabilities."""
     pixels = np.random.default_rng(0).uniform(20, 640, 100).tolist()
