@@ -146,8 +146,9 @@ def _constant(node: ir.Node, value: ir.Value, scope: Scope, formula: Formula) ->
 def _approximations(expression: Expression) -> int:
     """How many costly functions are computed for each element."""
     return sum(
-        isinstance(value, Operation) and value.op_type in APPROXIMATED and not on_row
+        APPROXIMATED.get(value.op_type, 0)
         for value, on_row in zip(expression.values, expression.on_rows, strict=True)
+        if isinstance(value, Operation) and not on_row
     )
 
 
