@@ -184,6 +184,19 @@ def test_a_model_with_other_names_is_held_to_the_same(name: str) -> None:
     assert not judge(encoder(), renamed(encoder((old, new), **other))).passed
 
 
+def test_names_that_mean_other_quantisers_are_not_believed() -> None:
+    """Exporters number values, so that two exports use one name for two things."""
+    changed = encoder((GELU, ERF))
+    turned = {f"{letter}{i}": f"{letter}{(i + 1) % LAYERS}" for letter in "qsz" for i in range(LAYERS)}
+    for node in changed.graph.node:
+        node.input[:] = [turned.get(name, name) for name in node.input]
+        node.output[:] = [turned.get(name, name) for name in node.output]
+    result = judge(encoder(), changed)
+    assert result.passed
+    assert result.between is not None
+    assert 0 < result.between < 1e-5
+
+
 AGAIN = (
     "product{i} = MatMulInteger(q{i}, w{i}, z{i})",
     "t{i} = DequantizeLinear(q{i}, s{i}, z{i})\n"
