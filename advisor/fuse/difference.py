@@ -183,7 +183,7 @@ def _typical_sizes(sizes: NDArray[np.float64], within: Tolerance) -> NDArray[np.
     larger numbers than those of all kinds together.
     """
     overall = _typical(sizes)
-    bounds = _bounds(sizes)
+    bounds = _bounds(sizes, within.floor)
     if not bounds:
         return overall
     kinds = np.searchsorted(bounds, sizes, side="right")
@@ -207,17 +207,21 @@ def _typical(sizes: NDArray[np.float64]) -> float:
     return largest * float(np.sqrt(np.mean(np.square(sizes / largest)))) if largest > 0 else 0.0
 
 
-def _bounds(sizes: NDArray[np.float64]) -> list[float]:
-    """The smallest number of each kind but the first; zeros are of the first one.
+def _bounds(sizes: NDArray[np.float64], floor: float) -> list[float]:
+    """The smallest number of each kind but the first; zeros are of the first one, with FLOOR for their size.
 
     Numbers spread evenly around zero stand as far below the next ones with a chance of gap⁻ᶜᵒᵘⁿᵗ: what may be by chance
     is no kind.
     """
     powers = sizes.view(np.int64) >> 52  # exponents of two: sorting would take long, and few values have a gap
     counts = np.bincount(powers)
-    counts[0] = 0
+    zeros, counts[0] = counts[0], 0
     occupied = np.flatnonzero(counts)
     bounds = []
+    if zeros and occupied.size:
+        first = float(sizes[powers == occupied[0]].min())
+        if first >= FAR * floor:
+            bounds.append(first)
     for before, after in pairwise(occupied.tolist()):
         if after - before + 1 <= math.log2(GAP):
             continue

@@ -209,6 +209,14 @@ def test_a_few_numbers_among_fill_values_are_not_hidden() -> None:
     assert not differs(values, {0: NORMAL[0] + 1e-5})
 
 
+def test_zeros_beside_fill_values_are_not_hidden() -> None:
+    """As in a mask that is added."""
+    mask = [*(50 * [0.0]), *(50 * [-1e9])]
+    assert differs(mask, {0: 1.0})
+    assert not differs(mask, {0: 1e-7, 99: -1e9 + 64})
+    assert not differs([*(50 * [0.0]), *(50 * [255.0])], {0: 1e-5})  # what is left of 255
+
+
 def test_numbers_that_two_units_of_measure_divide_are_each_compared_with_their_like() -> None:
     """As boxes in pixels beside probabilities."""
     pixels = np.random.default_rng(0).uniform(20, 640, 100).tolist()
