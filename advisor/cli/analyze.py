@@ -65,9 +65,11 @@ def analyze(
 ) -> None:
     """Measure where the GPU waits between kernels, say why, and what removing launches would save."""
     import advisor
+    from advisor.cli.memory import keep_freed_memory
     from advisor.report.analysis_text import render_analysis
 
     reports.check(trace)
+    keep_freed_memory()
     with _progress(trace) as progress:
         analysis = advisor.analyze(
             advisor.read_trace(trace, progress),

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from advisor.errors import CannotDecide
+from advisor.errors import BadInput, CannotDecide
 from advisor.trace.analysis import Analysis
 from advisor.trace.candidates import find_candidates
 from advisor.trace.causes import DISPATCH_LIMIT_NS, Cause, ThreadActivity, split
@@ -32,10 +33,11 @@ from advisor.trace.kernel_classes import op_classes
 from advisor.trace.launches import join
 from advisor.trace.levers import find_levers
 from advisor.trace.onnx_operators import operator_classes
+from advisor.trace.readers import read_trace
 from advisor.trace.regions import find_regions
 from advisor.trace.select import select
 from advisor.trace.timeline import busy_before, device_timeline
-from advisor.trace.trace import WorkKind
+from advisor.trace.trace import Trace, WorkKind, as_slice
 from advisor.trace.verdicts import decided_ratio, verdict
 
 if TYPE_CHECKING:
@@ -46,7 +48,6 @@ if TYPE_CHECKING:
     from advisor.trace.launches import Launches
     from advisor.trace.regions import Regions
     from advisor.trace.timeline import Timeline
-    from advisor.trace.trace import Trace
 
 __all__ = ["THRESHOLD", "analyze"]
 
@@ -55,7 +56,7 @@ THRESHOLD = 0.20
 
 
 def analyze(
-    trace: Trace,
+    trace: Trace | str | Path,
     *,
     threshold: float = THRESHOLD,
     device: int | None = None,
@@ -69,7 +70,7 @@ def analyze(
     """Measure where the devices of a trace waited, and why.
 
     Args:
-        trace: What `read_trace` returned.
+        trace: What `read_trace` returned, or the path of a file that it reads.
         threshold: Graphs with a gap ratio over it are flagged.
         device: Only the works of the device with this number.
         process: Only the works of the process with this id or name.
@@ -80,9 +81,15 @@ def analyze(
         progress: Called with a few words before each longer step.
 
     Raises:
-        BadInput: The selection does not fit the trace.
+        BadInput: The selection does not fit the trace, or the threshold is no ratio; or the file is no trace.
         CannotDecide: Kernels were launched, and none is in the trace.
     """
+    if not 0 <= threshold <= 1:  # NaN neither
+        raise BadInput(f"a threshold of {threshold} is no ratio: it lies between 0 and 1")
+    if isinstance(trace, str | Path):
+        trace = read_trace(trace, progress)
+    elif not isinstance(trace, Trace):
+        raise TypeError(f"analyze takes what read_trace returns, or a path, not {type(trace).__name__}")
     say = progress or (lambda _words: None)
     say("joining work to its launch calls")
     has_kernels = np.isin(trace.works.kind, (WorkKind.KERNEL, WorkKind.GRAPH)).any()
@@ -247,8 +254,8 @@ def _kernel_figures(
         # Exact: sums of ns stay under 2**53 (104 days).
         return np.bincount(names, values, size).astype(np.int64).tolist()  # type: ignore[no-any-return]
 
-    matched = np.flatnonzero(launches.call >= 0)
-    leads = np.flatnonzero(launches.first_of_call)
+    matched = as_slice(np.flatnonzero(launches.call >= 0))
+    leads = as_slice(np.flatnonzero(launches.first_of_call))
     called = launches.call[leads]
     latency = np.maximum(works.start[matched] - calls.start[launches.call[matched]], 0)
     count = np.bincount(name, minlength=size).tolist()
@@ -256,7 +263,7 @@ def _kernel_figures(
     duration = by_name(name, works.end - works.start)
     launch_call = by_name(name[leads], calls.end[called] - calls.start[called])
     launch_latency = by_name(name[matched], latency)
-    queue = by_name(name[timeline.order], _queue_time(trace, launches, timeline))
+    queue = by_name(name[as_slice(timeline.order)], _queue_time(trace, launches, timeline))
     behind = name[timeline.order[places]]
     causes = np.array([by_name(behind, part) if part.any() else [0] * size for part in parts]).T.tolist()
     kind_of = np.zeros(size, np.uint8)
@@ -291,7 +298,7 @@ def _queue_time(trace: Trace, launches: Launches, timeline: Timeline) -> NDArray
     queue = np.zeros(len(timeline.order), np.int64)
     for span in timeline.spans:
         part = slice(span.first, span.last)
-        rows = timeline.order[part]
+        rows = as_slice(timeline.order[part])
         start, end, gap = trace.works.start[rows], trace.works.end[rows], timeline.exposed_gap[part]
         call = launches.call[rows]
         waited = np.flatnonzero(call >= 0)

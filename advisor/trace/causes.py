@@ -93,16 +93,13 @@ class ThreadActivity:
         thread = np.concatenate([calls.thread, overheads.thread])
         tag = np.concatenate([launches.call_class, np.full(len(overheads), -1, np.int8)])
         self._axis = ThreadAxis(trace)
-        events = np.concatenate([self._axis(starts, thread), self._axis(ends, thread)])
-        order = np.argsort(events, kind="stable")
-        events = events[order]
-        labels = _labels(
-            events,
-            begins=order < len(starts),
-            tag=np.concatenate([tag, tag])[order],
-            thread=np.concatenate([thread, thread])[order],
-            dispatch_limit_ns=dispatch_limit_ns,
-        )
+        events = np.stack([self._axis(starts, thread), self._axis(ends, thread)], axis=1).reshape(-1)
+        begins = np.tile(np.array([True, False]), len(starts))
+        tag, thread = np.repeat(tag, 2), np.repeat(thread, 2)
+        if not (events[1:] >= events[:-1]).all():  # calls inside one another, several threads, or a shuffled file
+            order = np.argsort(events, kind="stable")
+            events, begins, tag, thread = events[order], begins[order], tag[order], thread[order]
+        labels = _labels(events, begins=begins, tag=tag, thread=thread, dispatch_limit_ns=dispatch_limit_ns)
         # One more segment in front: what lies before the first event of all.
         changes = np.flatnonzero(np.diff(labels, prepend=np.int8(Cause.HOST)))
         self._events = np.concatenate([[-1], events[changes]])

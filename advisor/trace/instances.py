@@ -13,7 +13,7 @@ import numpy as np
 from advisor.trace.causes import Cause, split
 from advisor.trace.hashing import hashes_of_stretches
 from advisor.trace.timeline import running_end
-from advisor.trace.trace import Columns, WorkKind
+from advisor.trace.trace import Columns, WorkKind, as_slice
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -74,10 +74,10 @@ def measure_instances(
     gap_causes: NDArray[np.int64],
 ) -> Instances:
     """Measure every region; GAP_CAUSES are those of all gaps of the trace, as in `Evidence`."""
-    of_place = regions.of_work[timeline.order]
-    places = np.flatnonzero(of_place >= 0)
-    places = places[np.argsort(of_place[places], kind="stable")]
-    region, rows = of_place[places], timeline.order[places]
+    of_place = regions.of_work[as_slice(timeline.order)]
+    inside = np.flatnonzero(of_place >= 0)
+    places = as_slice(inside[np.argsort(of_place[inside], kind="stable")])
+    region, rows = of_place[places], as_slice(timeline.order[places])
     count = len(regions)
     if count == 0:
         return _none()
@@ -94,18 +94,20 @@ def measure_instances(
     whole_graph = works.kind[rows] == WorkKind.GRAPH
 
     idle_since = timeline.idle_since[places]
-    idle = np.flatnonzero((timeline.exposed_gap[places] > 0) & (begin[region] < start))
+    gaps = np.flatnonzero(timeline.exposed_gap[places] > 0)
     # Only a gap that began before its region is cut anew; the others are what they are in the whole trace.
-    starts_before = idle_since[idle] < begin[region[idle]]
-    early, whole = idle[starts_before], idle[~starts_before]
-    cut = split(trace, launches, activity, rows[early], idle_since[early], begin[region[early]])
-    early_bounds, whole_bounds = np.searchsorted(early, bounds), np.searchsorted(whole, bounds)
-    column_of_place = np.cumsum(timeline.exposed_gap > 0) - 1
-    columns = column_of_place[places[whole]]
+    before = np.flatnonzero(idle_since[gaps] < begin[region[gaps]])
+    early = gaps[before]
+    early = early[begin[region[early]] < start[early]]
+    early_rows = timeline.order[places][early]
+    cut = split(trace, launches, activity, early_rows, idle_since[early], begin[region[early]])
+    of_gaps, of_before, of_early = (np.searchsorted(some, bounds) for some in (gaps, gaps[before], early))
+    columns = as_slice((np.cumsum(timeline.exposed_gap > 0) - 1)[places][gaps])
     causes = np.zeros((count, len(Cause)), np.int64)
     for cause in Cause:
         if gap_causes[cause].any():
-            causes[:, cause] = _sums(gap_causes[cause][columns], whole_bounds) + _sums(cut[cause], early_bounds)
+            mine = gap_causes[cause][columns]
+            causes[:, cause] = _sums(mine, of_gaps) - _sums(mine[before], of_before) + _sums(cut[cause], of_early)
 
     return Instances(
         name=regions.name,
@@ -117,7 +119,7 @@ def measure_instances(
         causes=causes,
         kernels=_sums(kernel, bounds),
         launch_calls=_sums(launches.first_of_call[rows], bounds),
-        sequence=_sequences(trace, launches, rows[kernel], region[kernel], count),
+        sequence=_sequences(trace, launches, timeline.order[places][kernel], region[kernel], count),
         warmup=_sums(launches.first_of_kernel[rows], bounds) > 0,
     )
 

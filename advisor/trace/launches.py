@@ -156,7 +156,10 @@ def _places_in_call(
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Which works follow another of the same graph launch, and which are the earliest of their call."""
     start = trace.works.start
-    rows = np.flatnonzero(call != NONE)
+    matched = call != NONE
+    if (np.bincount(call[matched]) <= 1).all():  # each launches one work, as mostly
+        return graph & ~matched, matched
+    rows = np.flatnonzero(matched)
     earliest = np.full(len(trace.calls), _NEVER)
     np.minimum.at(earliest, call[rows], start[rows])
     leads = np.zeros(len(start), np.bool_)

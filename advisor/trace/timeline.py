@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from advisor.trace.trace import as_slice
+
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
@@ -54,8 +56,9 @@ def device_timeline(trace: Trace, launches: Launches) -> Timeline:
     """Sort the works of each device and find its idle intervals."""
     works = trace.works
     order = _order(trace, launches)
-    start, end = works.start[order], works.end[order]
-    first = np.flatnonzero(np.diff(works.device[order], prepend=-1))
+    rows = as_slice(order)
+    start, end = works.start[rows], works.end[rows]
+    first = np.flatnonzero(np.diff(works.device[rows], prepend=-1))
     last = np.append(first[1:], len(order))
     idle_since = np.empty(len(order), np.int64)
     for begin, stop in zip(first, last, strict=True):

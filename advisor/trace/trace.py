@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import IntEnum
 from pathlib import Path  # noqa: TC003 - a dataclass field's type is part of the public interface
 from typing import TYPE_CHECKING, Self
@@ -137,19 +137,19 @@ class Trace:
     """The format: `nsys-sqlite`, `nsys-rep`, `ort-profile` or `torch-profile`."""
     tool_version: str | None
     schema_version: str | None
-    works: Works
-    calls: Calls
-    ranges: Ranges
-    overheads: Overheads
-    work_names: tuple[str, ...]
-    call_names: tuple[str, ...]
+    works: Works = field(repr=False)
+    calls: Calls = field(repr=False)
+    ranges: Ranges = field(repr=False)
+    overheads: Overheads = field(repr=False)
+    work_names: tuple[str, ...] = field(repr=False)
+    call_names: tuple[str, ...] = field(repr=False)
     """API names as recorded, version suffixes included. In profiles of ONNX Runtime the executor's calls are named by
     the model's nodes, and `RUN_RETURNS`."""
-    range_names: tuple[str, ...]
+    range_names: tuple[str, ...] = field(repr=False)
     """`domain:text`, or the text alone in the default domain."""
     processes: tuple[tuple[int, str], ...]
     """(process id, name) each; an id of 0 where the trace does not name the process."""
-    threads: NDArray[np.int32]
+    threads: NDArray[np.int32] = field(repr=False)
     """Shape (threads,): the process of each host thread, as an index into `processes`."""
     devices: tuple[Device, ...]
     zero_time: int
@@ -157,6 +157,13 @@ class Trace:
     unclosed_ranges: int
     diagnostics: tuple[str, ...]
     """The profiler's own warnings and errors."""
+
+
+def as_slice(rows: NDArray[np.intp]) -> NDArray[np.intp] | slice:
+    """ROWS as a slice where they follow one another, so that what is picked with them is no copy."""
+    if len(rows) and rows[-1] - rows[0] == len(rows) - 1 and (rows[1:] > rows[:-1]).all():
+        return slice(int(rows[0]), int(rows[-1]) + 1)
+    return rows
 
 
 def dense_codes(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

@@ -14,7 +14,18 @@ import numpy as np
 
 from advisor.errors import BadInput, CannotDecide
 from advisor.trace.readers.sqlite import Database, cores, joined
-from advisor.trace.trace import Calls, Device, Overheads, Ranges, Trace, WorkKind, Works, dense_codes, distinct_rows
+from advisor.trace.trace import (
+    Calls,
+    Device,
+    Overheads,
+    Ranges,
+    Trace,
+    WorkKind,
+    Works,
+    as_slice,
+    dense_codes,
+    distinct_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping
@@ -282,9 +293,10 @@ def _work_names(database: Database, works: Table) -> tuple[tuple[str, ...], NDAr
     names: list[str] = []
     codes = np.zeros(len(works["start"]), np.int32)
     for kind in WorkKind:
-        rows = works["kind"] == kind
-        if not rows.any():
+        found = np.flatnonzero(works["kind"] == kind)
+        if not len(found):
             continue
+        rows = as_slice(found)
         if kind is WorkKind.KERNEL:
             mine, index = _names(database, works["name"][rows])
         else:
