@@ -179,8 +179,8 @@ def _typical_sizes(sizes: NDArray[np.float64], within: Tolerance) -> NDArray[np.
     Values such as -1e9, which models fill in for masked places, say nothing of the others. So numbers that a gap
     divides are of two kinds, and each element is compared with its own kind. Where the larger ones are no fill values
     but of many sizes, the smaller ones may be what is left of such when they cancel, exact to the larger ones' last
-    bits: a power of the tolerance stands in for those. (1e-6 of their size for float32.) No element is compared with
-    larger numbers than those of all kinds together.
+    bits. The root of the tolerance stands in for those: 1e-6 of the larger ones' size is allowed in float32 then. No
+    element is compared with larger numbers than those of all kinds together.
     """
     overall = _typical(sizes)
     bounds = _bounds(sizes, within.floor)
