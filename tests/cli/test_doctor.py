@@ -5,8 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import onnxruntime as ort  # type: ignore[import-untyped]
+import pytest
 
-from advisor.measure.machine import examine
+from advisor.measure import machine
+from advisor.measure.machine import Fact, examine
+from tests.cli.command import in_process
 
 if TYPE_CHECKING:
     from tests.conftest import Advisor
@@ -24,6 +27,24 @@ def test_without_a_driver_no_cuda_provider_is_said_to_load() -> None:
     facts = {fact.subject: fact for fact in examine()}
     cuda = facts.get("provider CUDA")
     assert facts["NVIDIA driver"].works or cuda is None or not cuda.works
+
+
+@pytest.mark.parametrize("columns", [40, 50, 60, 80])
+def test_words_and_commands_stay_whole(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: int
+) -> None:
+    command = "pip install 'fusion-advisor[optimizers]'"
+    facts = [
+        Fact("system", True, "Linux 6.18.44-some-long-name"),
+        Fact("provider CUDA", False, "is in this build, but falls back to CPUExecutionProvider"),
+        Fact("onnxslim", False, "not installed", f"optional: {command}"),
+    ]
+    monkeypatch.setattr(machine, "examine", lambda: iter(facts))
+    result = in_process(monkeypatch, capsys)("doctor", columns=columns)
+    for word in " ".join(f"{fact.subject} {fact.detail}" for fact in facts).split():
+        assert word in result.stdout
+    assert command in (result.stdout if columns in (40, 50) else " ".join(result.stdout.split()))
+    assert all(len(line) <= columns or command in line for line in result.stdout.splitlines())
 
 
 def test_it_prints_and_exits_with_zero(advisor_command: Advisor) -> None:
