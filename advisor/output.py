@@ -1,10 +1,13 @@
-"""Files that appear whole or not at all."""
+"""Files that appear whole or not at all, and take the place only of what is of their kind."""
 
 from __future__ import annotations
 
+import codecs
 import os
+import re
 import tempfile
 from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,14 +16,34 @@ from advisor.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["check_writable", "staged", "write_text"]
+__all__ = ["Kind", "check_writable", "staged", "write_text", "written"]
+
+HEAD_BYTES = 4096
+_CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+
+written: list[Path] = []
+"""What this process has written, the latest last: for what is said where it ends early."""
 
 
-def check_writable(target: Path) -> None:
-    """Refuse, before anything is computed, a file that cannot be written.
+class Kind(StrEnum):
+    """What a file holds. A mistyped command line must not put a report in the place of a recording or a model."""
+
+    DATABASE = "an SQLite database"
+    BINARY = "binary data"
+    FOREIGN = "data of another program"
+    """JSON (or TOML) that does not name the advisor in its beginning, as all does that it writes."""
+    TEXT = "text"
+
+
+def check_writable(target: Path, kind: Kind | None = None) -> None:
+    """Refuse, before anything is computed, a file that cannot or must not be written.
+
+    Args:
+        target: The file.
+        kind: What will be written; None where that is not known yet.
 
     Raises:
-        BadInput: TARGET is a directory, or its folder does not exist or cannot be written.
+        BadInput: TARGET is a directory, its folder does not exist or cannot be written, or it holds something else.
     """
     if target.is_dir():
         raise BadInput(f"{target} is a directory: name a file to write")
@@ -30,6 +53,8 @@ def check_writable(target: Path) -> None:
     place = target if target.exists() and not target.is_file() else target.parent
     if not os.access(place, os.W_OK):
         raise BadInput(f"cannot write {target}: no permission to write into {place}")
+    if kind is not None and target.is_file():
+        _check_kind(target, kind)
 
 
 @contextmanager
@@ -37,11 +62,12 @@ def staged(target: Path) -> Iterator[Path]:
     """Yield a temporary path in TARGET's folder that is moved onto TARGET when the block ends well.
 
     Raises:
-        BadInput: TARGET's folder does not exist or cannot be written, or TARGET is a directory.
+        BadInput: TARGET's folder does not exist or cannot be written, TARGET is a directory, or it holds something of
+            another kind than what was written.
     """
     if target.is_dir():
         raise BadInput(f"{target} is a directory: name a file to write")
-    target = target.resolve()
+    named, target = target, target.resolve()
     if target.exists() and not target.is_file():
         # A device or a pipe is written into; a file in its place would be the end of it.
         with tempfile.TemporaryDirectory() as folder:
@@ -51,6 +77,7 @@ def staged(target: Path) -> Iterator[Path]:
                 target.write_bytes(path.read_bytes())
             except OSError as error:
                 raise BadInput(f"cannot write {target}: {error.strerror}") from None
+        written.append(named)
         return
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
@@ -64,17 +91,46 @@ def staged(target: Path) -> Iterator[Path]:
         umask = os.umask(0)
         os.umask(umask)
         path.chmod(0o666 & ~umask)
+        if target.exists():
+            _check_kind(target, _kind(path))
         path.replace(target)
+        written.append(named)
     except BaseException:
         path.unlink(missing_ok=True)
         raise
 
 
 def write_text(target: Path, text: str) -> None:
-    """Write TEXT to TARGET as UTF-8, whole or not at all.
+    """Write TEXT to TARGET as UTF-8, whole or not at all; what UTF-8 cannot hold becomes a question mark.
 
     Raises:
         BadInput: TARGET cannot be written.
     """
     with staged(target) as path:
-        path.write_text(text, encoding="utf-8")
+        path.write_text(text, encoding="utf-8", errors="replace")
+
+
+def _check_kind(target: Path, kind: Kind | None) -> None:
+    held = _kind(target)
+    if held not in (None, kind):
+        raise BadInput(f"{target} holds {held}, which is not written over: name another file, or remove it first")
+
+
+def _kind(path: Path) -> Kind | None:
+    """What a file holds, told from its first bytes; None of an empty one."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(HEAD_BYTES)
+    except OSError as error:
+        raise BadInput(f"cannot write {path}: {error.strerror}") from None
+    if not head:
+        return None
+    if head.startswith(b"SQLite format 3\0"):
+        return Kind.DATABASE
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)  # the last letter may be cut
+    except UnicodeDecodeError:
+        return Kind.BINARY
+    if _CONTROL.search(head):
+        return Kind.BINARY
+    return Kind.FOREIGN if head.lstrip().startswith((b"{", b"[")) and b'"advisor' not in head else Kind.TEXT

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import shutil
 import stat
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from advisor.errors import BadInput
-from advisor.output import staged, write_text
+from advisor.output import Kind, check_writable, staged, write_text
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,6 +47,69 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"SQLite format 3\x00rest of a recording",
+        b"\x08\x08\x12\x07pytorch",  # a model
+        b"caf\xe9\n",
+        b'{"schemaVersion": 1, "traceEvents": []}',
+        b"[gate]\nlevel = 0.01\n",
+    ],
+)
+def test_a_report_takes_the_place_of_no_recording_no_model_and_nobody_elses_data(
+    tmp_path: Path, content: bytes
+) -> None:
+    target = tmp_path / "file"
+    target.write_bytes(content)
+    with pytest.raises(BadInput, match="is not written over"):
+        check_writable(target, Kind.TEXT)
+    with pytest.raises(BadInput, match="is not written over"):
+        write_text(target, "a report")
+    assert target.read_bytes() == content
+    assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
+
+
+@pytest.mark.parametrize("content", ["", "# Notes, é\n", '{\n "schema": "advisor.analysis/1"', "é" * 4096])
+def test_a_report_takes_the_place_of_an_earlier_one(tmp_path: Path, content: str) -> None:
+    target = tmp_path / "file"
+    target.write_text(content, encoding="utf-8")
+    check_writable(target, Kind.TEXT)
+    write_text(target, "a report")
+    assert target.read_text(encoding="utf-8") == "a report"
+
+
+def test_a_model_takes_the_place_of_a_model_only(tmp_path: Path) -> None:
+    model, notes = tmp_path / "fused.onnx", tmp_path / "notes.md"
+    model.write_bytes(b"\x08\x08old")
+    notes.write_text("# Notes\n", encoding="utf-8")
+    for target in (model, notes):
+        with contextlib.suppress(BadInput), staged(target) as path:
+            path.write_bytes(b"\x08\x09new")
+    assert model.read_bytes() == b"\x08\x09new"
+    assert notes.read_text(encoding="utf-8") == "# Notes\n"
+
+
+def test_what_utf_8_cannot_hold_is_a_question_mark(tmp_path: Path) -> None:
+    write_text(tmp_path / "file", "a\udcff")
+    assert (tmp_path / "file").read_bytes() == b"a?"
+
+
+def test_a_pattern_that_stands_for_two_recordings_costs_none(
+    advisor_command: Advisor, samples: Path, tmp_path: Path
+) -> None:
+    """`advisor analyze --json *.sqlite`: the first one is taken for the place of the report."""
+    one, two = tmp_path / "1.sqlite", tmp_path / "2.sqlite"
+    for trace in (one, two):
+        shutil.copy(samples / "launch_bound_decode.sqlite", trace)
+    before = one.read_bytes()
+    result = advisor_command("analyze", "--json", one, two)
+    assert result.returncode == 2
+    assert result.stderr.count("\n") == 1
+    assert str(one) in result.stderr
+    assert one.read_bytes() == before
+
+
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="is a directory"):
         write_text(tmp_path, "text")
@@ -75,6 +140,36 @@ def test_the_gate_never_writes_over_a_run_or_the_baseline(
     for place in (trace, base):
         assert advisor_command("gate", trace, "--baseline", base, "--json", place).returncode == 2
     assert (trace.read_bytes(), base.read_bytes()) == before
+
+
+def test_the_gate_never_writes_over_the_policy_that_it_found(
+    advisor_command: Advisor, samples: Path, tmp_path: Path
+) -> None:
+    policy = tmp_path / "advisor.toml"
+    policy.write_text("# thresholds\n[gate]\nlevel = 0.02\n", encoding="utf-8")
+    trace = samples / "launch_bound_decode.sqlite"
+    result = advisor_command("gate", trace, "--baseline", trace, "--json", "advisor.toml", cwd=tmp_path)
+    assert result.returncode == 2
+    assert "advisor.toml" in result.stderr
+    assert "level" in policy.read_text(encoding="utf-8")
+
+
+def test_file_names_need_not_be_text(advisor_command: Advisor, samples: Path, tmp_path: Path) -> None:
+    trace, base = (tmp_path / os.fsdecode(b"\xff\xfe" + end) for end in (b".sqlite", b".json"))
+    try:
+        shutil.copy(samples / "launch_bound_decode.sqlite", trace)
+    except OSError:
+        pytest.skip("file names are text here")
+    kinds = ("json", "html", "markdown", "perfetto")
+    reports = [part for kind in kinds for part in (f"--{kind}", tmp_path / kind)]
+    assert advisor_command("analyze", trace, *reports).returncode == 0
+    document = json.loads((tmp_path / "json").read_text(encoding="utf-8"))
+    assert document["source"]["path"] == str(tmp_path / "??.sqlite")
+    assert advisor_command("baseline", trace, "-o", base).returncode == 0
+    gate = [part for kind in ("junit", "sarif", "markdown") for part in (f"--{kind}", tmp_path / kind)]
+    result = advisor_command("gate", trace, "--baseline", base, "--budget", "launches=1", *gate)
+    assert result.returncode == 1, result.stderr
+    assert "%FF%FE.json" in (tmp_path / "sarif").read_text(encoding="utf-8")
 
 
 @pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no device that is always full")  # noqa: PTH110

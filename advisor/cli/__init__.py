@@ -9,8 +9,9 @@ from __future__ import annotations
 import atexit
 import io
 import os
+import signal
 import sys
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperGroup
@@ -27,7 +28,11 @@ from advisor.cli.profile import profile
 from advisor.cli.schema import schema
 from advisor.cli.verify import verify
 from advisor.errors import AdvisorError
+from advisor.output import written
 from advisor.words import plain
+
+if TYPE_CHECKING:
+    from types import FrameType
 
 __all__ = ["app", "main", "run"]
 
@@ -60,6 +65,10 @@ TYPES = {"int range": "a whole number", "integer": "a whole number", "float rang
 """What Click calls the types of options, in the order in which they are replaced."""
 INTERRUPTED = 130
 """Exit code after Ctrl-C, as shells know it."""
+ENDED = 128
+"""Exit codes from here on are those of programs that a signal ended, as shells know them."""
+ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+"""How a CI system, or a terminal that is closed, ends a program."""
 
 app = typer.Typer(
     name="advisor",
@@ -107,6 +116,7 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             # What a terminal's encoding lacks (µ, →) becomes a question mark, not an error.
             stream.reconfigure(errors="replace")
+    written.clear()
     try:
         code = app(args=sys.argv[1:] or ["--help"], standalone_mode=False)
         sys.stdout.flush()
@@ -124,11 +134,14 @@ def main() -> None:
         _drop_output()
         sys.exit(READER_GONE)
     except OSError as error:
-        _drop_output()
-        print(f"error: cannot write the output: {error.strerror}", file=sys.stderr)
+        if isinstance(error.filename, str):
+            print(f"error: cannot use {plain(error.filename)}: {error.strerror}", file=sys.stderr)
+        else:
+            _drop_output()
+            print(f"error: cannot write the output: {error.strerror}", file=sys.stderr)
         sys.exit(2)
     if code == INTERRUPTED:
-        print("interrupted: nothing was written", file=sys.stderr)
+        print(f"interrupted: {_what_was_written()}", file=sys.stderr)
     if code:
         sys.exit(code)
 
@@ -139,14 +152,29 @@ def run() -> None:
     To free gigabytes of columns array by array, as the interpreter does at its end, would take a tenth of an analysis.
     """
     code: object = 0
+    for number in ENDING:
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup's wish is kept
+            signal.signal(number, _end)
     try:
         main()
     except SystemExit as ended:
         code = ended.code
+    if code in [ENDED + number for number in ENDING]:
+        print(f"terminated: {_what_was_written()}", file=sys.stderr)
     sys.stdout.flush()
     sys.stderr.flush()
     atexit._run_exitfuncs()  # temporary folders go
     os._exit(code if isinstance(code, int) else 0 if code is None else 1)
+
+
+def _end(number: int, _frame: FrameType | None) -> None:
+    """End as after an error, so that temporary files go."""
+    sys.exit(ENDED + number)
+
+
+def _what_was_written() -> str:
+    left = [plain(str(path)) for path in written if path.exists()]
+    return f"written before that: {', '.join(left)}" if left else "nothing was written"
 
 
 def _one_line(text: str) -> str:

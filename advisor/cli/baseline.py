@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from advisor.cli.reports import STDOUT, show
 
 __all__ = ["baseline"]
 
@@ -16,7 +19,8 @@ def baseline(
         typer.Argument(metavar="RUN…", help="Traces, analysis or fusion JSONs of one build.", show_default=False),
     ],
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="BASE.json", help="The file to write.")
+        Path | None,
+        typer.Option("--output", "-o", metavar="BASE.json", help="The file to write; - is standard output."),
     ] = None,
     accept: Annotated[
         bool, typer.Option("--accept", help="Take the runs' place in a baseline that exists; needs --reason.")
@@ -40,12 +44,11 @@ def baseline(
     ] = None,
 ) -> None:
     """Record runs of a build for `advisor gate` to compare with. Give several: drift between runs is then measured."""
-    from rich.console import Console
-
     from advisor.errors import BadInput
-    from advisor.gate.baseline import load_baseline, record
+    from advisor.gate.baseline import record, stored_baseline
     from advisor.gate.compare import compare
     from advisor.gate.runs import load_runs, parse_labels
+    from advisor.output import Kind, check_writable
     from advisor.report.comparison_text import render_baseline
 
     if accept and output is None:
@@ -58,12 +61,17 @@ def baseline(
         raise BadInput("where to? advisor baseline RUN… -o BASE.json")
     if accept and not (reason or "").strip():
         raise BadInput("an accepted baseline needs a reason: --reason TEXT")
-    if accept and not output.is_file():
-        raise BadInput(f"{output} does not exist: record it first, with advisor baseline RUN… -o {output}")
-    if not accept and output.exists():
-        raise BadInput(f"{output} exists: change it with advisor baseline --accept RUN… --reason TEXT {output}")
+    target = output
+    if accept and target == STDOUT:
+        raise BadInput("--accept changes a file: name it after the runs")
+    if accept and not target.is_file():
+        raise BadInput(f"{target} does not exist: record it first, with advisor baseline RUN… -o {target}")
+    if not accept and target != STDOUT and target.exists():
+        raise BadInput(f"{target} exists: change it with advisor baseline --accept RUN… --reason TEXT {target}")
 
-    before = load_baseline(output) if accept else None
+    before = stored_baseline(target) if accept else None
+    if target != STDOUT:
+        check_writable(target, Kind.TEXT)
     region = region or (before.region if before else None)
     labels = parse_labels(environment or [])
     recordings = load_runs(runs, region=region, model=model, labels=labels)
@@ -71,5 +79,8 @@ def baseline(
     made = record(
         recordings, reason=(reason or "").strip() or "recorded", region=region, before=before, comparison=comparison
     )
-    made.write(output)
-    Console().print(render_baseline(made, output, comparison))
+    if target == STDOUT:
+        sys.stdout.write(made.to_text())
+    else:
+        made.write(target)
+        show(lambda width: render_baseline(made, target, comparison, width))

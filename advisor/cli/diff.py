@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from advisor.cli.reports import show
+
 __all__ = ["diff"]
 
 
@@ -18,12 +20,11 @@ def diff(
     ] = None,
 ) -> None:
     """Show how B's launch overhead differs from A's: the comparison of `advisor gate`, without a verdict."""
-    from rich.console import Console
-
     from advisor.gate.baseline import load_baseline
     from advisor.gate.compare import compare
     from advisor.report.comparison_text import render_comparison
 
     old = load_baseline(before, region=region)
     new = load_baseline(after, region=region or old.region)
-    Console().print(render_comparison(compare(old.runs, new.runs), verdict=False))
+    comparison = compare(old.runs, new.runs)
+    show(lambda width: render_comparison(comparison, width, verdict=False))

@@ -69,10 +69,12 @@ def gate(
     from advisor.errors import BadInput
     from advisor.gate.baseline import load_baseline
     from advisor.gate.compare import compare
+    from advisor.gate.policy import find_policy
     from advisor.gate.runs import load_runs, parse_labels
     from advisor.report.comparison_annotations import comparison_annotations
     from advisor.report.comparison_text import render_comparison
 
+    policy = policy or find_policy(Path.cwd())
     reports.check(*runs, baseline, policy, model)
     rules = _policy(policy, budget or [], level, min_effect)
     if baseline is None and not rules.budgets and not any("budgets" in graph for graph in rules.graphs.values()):
@@ -86,7 +88,7 @@ def gate(
     recordings = load_runs(runs, region=region, model=model, labels=labels)
     comparison = compare(known, recordings, rules, paired=paired, baseline=baseline)
 
-    reports.answer(comparison, lambda _width: render_comparison(comparison))
+    reports.answer(comparison, lambda width: render_comparison(comparison, width))
     if os.environ.get("GITHUB_ACTIONS") == "true" and STDOUT not in reports.values():
         print("\n".join(comparison_annotations(comparison)))
     if comparison.verdict.exit_code:
@@ -96,13 +98,13 @@ def gate(
 def _policy(path: Path | None, budgets: list[str], level: float | None, min_effect: float | None) -> Policy:
     from dataclasses import replace
 
-    from advisor.gate.policy import find_policy, load_policy, parse_budget
+    from advisor.gate.policy import check_level, load_policy, parse_budget
 
-    policy = load_policy(path or find_policy(Path.cwd()))
+    policy = load_policy(path)
     thresholds = policy.thresholds
     thresholds = replace(
         thresholds,
-        level=thresholds.level if level is None else level,
+        level=thresholds.level if level is None else check_level(level, "--level"),
         min_effect=thresholds.min_effect if min_effect is None else min_effect,
     )
     policy = replace(policy, thresholds=thresholds)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
+import re
 import sys
 from functools import wraps
 from pathlib import Path
@@ -13,7 +14,7 @@ import typer
 
 from advisor.cli.options import check_apart, is_same_file
 from advisor.errors import BadInput
-from advisor.output import check_writable, staged
+from advisor.output import Kind, check_writable, staged, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -22,9 +23,11 @@ if TYPE_CHECKING:
 
     from advisor.report.formats import Format
 
-__all__ = ["Reports", "with_report_options"]
+__all__ = ["STDOUT", "Reports", "show", "with_report_options"]
 
 STDOUT = Path("-")
+_AT_ENDS = re.compile(r"(?: |\x1b\[[0-9;]*m)+$", re.MULTILINE)
+"""Blanks at the ends of lines, and the codes of colours between them."""
 
 
 class Reports(dict["Format", Path]):
@@ -41,7 +44,7 @@ class Reports(dict["Format", Path]):
         for form, place in self.items():
             check_apart(f"--{form.option}", place, others)
             if place != STDOUT:
-                check_writable(place)
+                check_writable(place, Kind.TEXT)
             for option, other in earlier:
                 if is_same_file(place, other):
                     raise BadInput(f"--{option} and --{form.option} both write to {place}: give each a file of its own")
@@ -58,10 +61,17 @@ class Reports(dict["Format", Path]):
         for form, place in self.items():
             _write(form, place, result)
         if STDOUT not in self.values():
-            from rich.console import Console
+            show(render)
 
-            console = Console()
-            console.print(render(console.width))
+
+def show(render: Callable[[int], RenderableType]) -> None:
+    """Print what RENDER makes of the terminal's width; lines that are longer, to be copied whole, stay so."""
+    from rich.console import Console
+
+    console = Console()
+    with console.capture() as capture:
+        console.print(render(console.width), crop=False)
+    sys.stdout.write(_AT_ENDS.sub(lambda found: found[0].replace(" ", ""), capture.get()))
 
 
 def _write(form: Format, place: Path, result: Any) -> None:
@@ -70,12 +80,14 @@ def _write(form: Format, place: Path, result: Any) -> None:
     elif str(place) == os.environ.get("GITHUB_STEP_SUMMARY"):
         # The summary belongs to the whole step: others may have written to it.
         try:
-            with place.open("a", encoding="utf-8") as file:
+            with place.open("a", encoding="utf-8", errors="replace") as file:
                 form.write(result, file)
         except OSError as error:
             raise BadInput(f"cannot write {place}: {error.strerror}") from None
+        written.append(place)
     else:
-        with staged(place) as path, path.open("w", encoding="utf-8", newline="\n") as file:
+        # File names need not be UTF-8: what is not becomes a question mark, as on standard output.
+        with staged(place) as path, path.open("w", encoding="utf-8", errors="replace", newline="\n") as file:
             form.write(result, file)
 
 

@@ -25,7 +25,7 @@ from advisor.fuse.verify import Verification, arithmetic_notes, proof_notes
 from advisor.measure.inputs import generate_inputs, read_inputs
 from advisor.measure.machine import driver
 from advisor.measure.session import CPU, CUDA, Level, NotRunnable, has_provider, open_session, provider_name, version
-from advisor.output import check_writable, staged
+from advisor.output import Kind, check_writable, staged
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -218,7 +218,7 @@ def _check_target(target: Path, sources: Sequence[Path]) -> None:
         raise BadInput(
             "a fused model is not written to standard output, since a library may lie beside it: name a file"
         )
-    check_writable(target)
+    check_writable(target, Kind.BINARY)
 
 
 def _write_original(path: Path, original: ir.Model, target: Path, provider: str) -> None:

@@ -12,7 +12,8 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from advisor.errors import BadInput
-from advisor.gate.documents import BASELINE, read_document
+from advisor.gate.documents import BASELINE, damaged, read_document
+from advisor.gate.matching import strangers
 from advisor.gate.result import Status, advisor_version
 from advisor.gate.runs import Recording, load_run
 from advisor.output import write_text
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from advisor.gate.result import Comparison
 
-__all__ = ["Baseline", "load_baseline", "record"]
+__all__ = ["Baseline", "load_baseline", "record", "stored_baseline"]
 
 
 @dataclass(frozen=True)
@@ -68,12 +69,21 @@ class Baseline:
             "history": [dict(entry) for entry in self.history],
         }
 
+    @property
+    def strangers(self) -> list[tuple[str, str]]:
+        """Pairs of runs that share no graph, by name: hardly runs of one build."""
+        return strangers(self.runs)
+
     def write(self, path: Path) -> None:
         """Write it to PATH, whole or not at all.
 
         Raises:
             BadInput: PATH cannot be written.
         """
+        write_text(path, self.to_text())
+
+    def to_text(self) -> str:
+        """The file's content."""
         document = self.to_dict()
         runs = document.pop("runs")
         history = document.pop("history")
@@ -82,7 +92,7 @@ class Baseline:
         for key, rows in (("runs", runs), ("history", history)):
             lines = ",\n".join(f"  {json.dumps(row, ensure_ascii=False, separators=(',', ':'))}" for row in rows)
             parts.append(f" {json.dumps(key)}: [\n{lines}\n ]")
-        write_text(path, "{\n" + ",\n".join(parts) + "\n}\n")
+        return "{\n" + ",\n".join(parts) + "\n}\n"
 
 
 def record(
@@ -138,17 +148,33 @@ def load_baseline(path: Path, *, region: str | None = None) -> Baseline:
         BadInput: PATH is neither.
         CannotDecide: A trace without work on a GPU.
     """
+    return _stored(path) or Baseline((load_run(path, region=region),), region)
+
+
+def stored_baseline(path: Path) -> Baseline:
+    """The baseline in PATH, which another one is to replace: nothing else is ever written over.
+
+    Raises:
+        BadInput: PATH is no baseline.
+    """
+    stored = _stored(path)
+    if stored is None:
+        raise BadInput(f"{path} is no baseline: name the runs first, then the baseline whose place they take")
+    return stored
+
+
+def _stored(path: Path) -> Baseline | None:
     document = read_document(path)
     if document is None or not document["schema"].startswith("advisor.baseline/"):
-        return Baseline((load_run(path, region=region),), region)
+        return None
     if document["schema"] != BASELINE:
         raise BadInput(f"{path} was made by a newer advisor: this one reads {BASELINE}")
     try:
         runs = tuple(Recording.from_dict(entry) for entry in document["runs"])
         history = tuple(dict(entry) for entry in document["history"])
-        region = document["region"]
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise BadInput(f"{path}: not a valid {BASELINE} ({error!r}): record it again with `advisor baseline`") from None
+        region = None if document["region"] is None else str(document["region"])
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise damaged(path, BASELINE, error, "record it again with `advisor baseline`") from None
     if not runs:
         raise BadInput(f"{path} holds no runs: record it again with `advisor baseline`")
     return Baseline(runs, region, history)

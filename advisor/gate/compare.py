@@ -46,7 +46,10 @@ HIDDEN = 0.10
 """Of the busy time, so much may lie inside CUDA graphs recorded as a whole."""
 
 ENOUGH_RUNS = 3
-ASSUMED = "too few runs to know how much they drift: before you trust a red time, record three runs or more a side"
+ASSUMED = "too few runs to know how they drift: before you trust a time that rose, record three runs or more a side"
+
+NAMED = 3
+"""So many graphs are named in one note."""
 
 
 def compare(
@@ -85,12 +88,13 @@ def compare(
         matched = match(old, new, level=policy.thresholds.level, min_instances=policy.thresholds.min_instances)
         judged = _judge(matched, policy, paired, new)
         graphs += judged.graphs
-        notes += matched.notes
+        notes += matched.notes + judged.notes
         undecided += matched.undecided + judged.undecided
         undecided += _not_judged(old, new, judged, bool(matched.undecided))
         fusions = compare_fusions(before, after, policy)
         graphs += fusions.graphs
         undecided += fusions.undecided
+    notes += [f"thresholds, budgets and waivers are those of {policy.source}"] if policy.source else []
     budgets = [*check_budgets(new, policy), *fusion_budgets(after, policy)]
     undecided += _not_held(policy, budgets)
     outside = [run for run in new if run.work and run.outside_graphs > run.work / 2]
@@ -129,6 +133,7 @@ def _not_held(policy: Policy, budgets: Sequence[BudgetResult]) -> list[tuple[str
 class _Judged:
     graphs: list[GraphResult] = field(default_factory=list)
     undecided: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     time: tuple[float, float] = (0.0, 0.0)
     """Of executions that were judged by distributions: baseline, current."""
 
@@ -162,7 +167,7 @@ def _judge(matched: Matched, policy: Policy, paired: bool, runs: Sequence[Record
         for side, variant in enumerate((pair.before, pair.after)):
             times[side] += variant.time
         cases += _cases(number, pair, varying, thresholds, paired)
-    _decide(cases, rows, policy, matched.pairs)
+    judged.notes += _decide(cases, rows, policy, matched.pairs)
     for number, (pair, measures) in enumerate(zip(matched.pairs, rows, strict=True)):
         judged.graphs.append(_graph_result(pair, measures, reasons[number], runs))
     judged.graphs += [
@@ -284,19 +289,24 @@ def _center(variant: Variant, measure: Measure) -> float:
     return float(np.median([np.median(run) for run in runs])) if runs else 0.0
 
 
-def _decide(cases: Sequence[_Case], rows: list[list[MeasureResult]], policy: Policy, pairs: Sequence[Pair]) -> None:
-    """Add each case's result to its graph's ROWS."""
+def _decide(
+    cases: Sequence[_Case], rows: list[list[MeasureResult]], policy: Policy, pairs: Sequence[Pair]
+) -> list[str]:
+    """Add each case's result to its graph's ROWS; and tell where none could have been red."""
+    notes: list[str] = []
     adjusted: dict[int, tuple[float, float]] = {}
     # Only what can turn the gate red counts as a comparison; the other measures are corrected among themselves. What is
     # the same in every execution cannot come out significant and is no comparison either (Tarone 1990).
     for judged in (True, False):
         family = [case for case in cases if case.judged is judged and min(case.trial.p_more, case.trial.p_less) < 1]
+        notes += _blind(family, policy, pairs) if judged else []
         more = holm([case.trial.p_more for case in family])
         less = holm([case.trial.p_less for case in family])
         adjusted |= {id(case): (up, down) for case, up, down in zip(family, more, less, strict=True)}
     busy = {case.graph: case.trial for case in cases if case.measure.key == "busy"}
     for case in cases:
-        trial, level = case.trial, policy.of_graph(pairs[case.graph].name).level
+        trial, thresholds = case.trial, policy.of_graph(pairs[case.graph].name)
+        level = thresholds.level
         up, down = adjusted.get(id(case), (1.0, 1.0))
         risen = min(trial.change, trial.mean_change) >= case.required and trial.low > 0 and up <= level
         fallen = max(trial.change, trial.mean_change) <= -case.required and trial.high < 0 and down <= level
@@ -304,6 +314,7 @@ def _decide(cases: Sequence[_Case], rows: list[list[MeasureResult]], policy: Pol
         status, reason = Status.UNCHANGED, ""
         if risen:
             status = Status.REGRESSED if case.judged else Status.WORSE
+            reason = "ignored by the policy" if case.measure.key in thresholds.ignore else ""
             if trial.change - by_kernels < case.required:
                 status, reason = Status.WORSE, "the kernels became faster by as much"
             elif case.judged and _only_renamed(case, pairs[case.graph]):
@@ -326,6 +337,24 @@ def _decide(cases: Sequence[_Case], rows: list[list[MeasureResult]], policy: Pol
                 required=case.required,
             )
         )
+    return notes
+
+
+def _blind(family: Sequence[_Case], policy: Policy, pairs: Sequence[Pair]) -> list[str]:
+    """Where no time could be red whatever it is, which must not look like a pass: the level is too strict for it."""
+    sharp = {
+        case.graph
+        for case in family
+        if case.trial.p_least * len(family) <= policy.of_graph(pairs[case.graph].name).level
+    }
+    blind = [pairs[graph].name for graph in dict.fromkeys(case.graph for case in family) if graph not in sharp]
+    if not blind:
+        return []
+    names = ", ".join(blind[:NAMED]) + (f" and {len(blind) - NAMED} more" if len(blind) > NAMED else "")
+    return [
+        f"{names}: only counts tell here. For times to be red, {len(family)} comparisons at this level need more"
+        " executions a run"
+    ]
 
 
 def _by_kernels(busy: Trial) -> float:

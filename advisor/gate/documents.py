@@ -10,7 +10,7 @@ from advisor.errors import BadInput
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["ANALYSIS", "BASELINE", "FUSION", "read_document"]
+__all__ = ["ANALYSIS", "BASELINE", "FUSION", "damaged", "read_document"]
 
 ANALYSIS = "advisor.analysis/1"
 FUSION = "advisor.fusion/1"
@@ -34,6 +34,14 @@ def read_document(path: Path) -> dict[str, Any] | None:
         document = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}") from None
-    except ValueError as error:
+    except UnicodeDecodeError:
+        raise BadInput(f"{path} is no JSON: it is not UTF-8") from None
+    except (ValueError, RecursionError) as error:
         raise BadInput(f"{path} is no JSON: {error}") from None
     return dict(document) if str(document.get("schema")).startswith("advisor.") else None
+
+
+def damaged(path: Path, schema: str, error: Exception, advice: str) -> BadInput:
+    """What to raise of a document that says it follows SCHEMA and does not, as ERROR showed."""
+    what = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else "a part of it is no such thing"
+    return BadInput(f"{path}: not a valid {schema} ({what}): {advice}")

@@ -26,6 +26,9 @@ def environment_differences(
         # What one side does not tell cannot be held against the other.
         if words != VERSION and old and new:
             reasons.append(f"not comparable: another {words} ({old} in the baseline, {new} now)")
+        elif words == MODEL and new:
+            # Whoever gives the model asks that it be the same.
+            reasons.append("not comparable: the baseline does not tell which model ran: record it with --model as well")
     for key in sorted({key for run in (*before, *after) for key in run.labels}):
         old, new = (", ".join(sorted({run.labels.get(key, "unknown") for run in runs})) for runs in (before, after))
         if old != new:
@@ -38,11 +41,12 @@ def _format(run: Recording) -> str:
     return "nsys" if run.kind in ("nsys-rep", "nsys-sqlite") else run.kind
 
 
+MODEL = "model"
 VERSION = "version of the profiler or runtime"
 FACTS: Mapping[str, Callable[[Recording], str]] = {
     "GPU": lambda run: ", ".join(run.gpus),
     "format": _format,
-    "model": lambda run: run.model_sha256 or "",
+    MODEL: lambda run: run.model_sha256 or "",
     VERSION: lambda run: run.tool_version or "",
 }
 """What a run says of where it ran, empty where it does not. Only the version may differ."""

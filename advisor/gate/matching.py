@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from advisor.gate.runs import Recording
     from advisor.trace.samples import Samples
 
-__all__ = ["LIKENESS", "Matched", "Pair", "Variant", "match"]
+__all__ = ["LIKENESS", "Matched", "Pair", "Variant", "match", "strangers"]
 
 LIKENESS = 0.5
 """Graphs with fewer kernels in common are two graphs."""
@@ -119,6 +119,20 @@ def match(before: Sequence[Recording], after: Sequence[Recording], *, level: flo
     taken = {id(other) for _, other in graphs}
     found.new = [(group.name, group.source) for group in new if id(group) not in taken]
     return found
+
+
+def strangers(runs: Sequence[Recording]) -> list[tuple[str, str]]:
+    """The runs, by name, that share no graph with the first one: neither a name nor similar kernels."""
+    traced = [run for run in runs if run.samples]
+    return [(traced[0].name, run.name) for run in traced[1:] if not _share_a_graph(traced[0], run)]
+
+
+def _share_a_graph(one: Recording, other: Recording) -> bool:
+    return any(
+        mine.graph == theirs.graph if mine.source == theirs.source == "nvtx" else likeness(mine, theirs) >= LIKENESS
+        for mine in one.samples
+        for theirs in other.samples
+    )
 
 
 def _groups(runs: Sequence[Recording]) -> list[Group]:

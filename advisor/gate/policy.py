@@ -34,7 +34,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-__all__ = ["BUDGETS", "Policy", "Thresholds", "Waiver", "find_policy", "fits", "load_policy", "parse_budget"]
+__all__ = [
+    "BUDGETS",
+    "Policy",
+    "Thresholds",
+    "Waiver",
+    "check_level",
+    "find_policy",
+    "fits",
+    "load_policy",
+    "parse_budget",
+]
 
 BUDGETS: Mapping[str, str] = {key: key for key in MEASURES} | {"launches": "launch_calls"}
 """What may be limited, and the measure that it limits."""
@@ -105,6 +115,9 @@ class Policy:
         for pattern, changes in self.graphs.items():
             if fits(name, pattern):
                 thresholds = replace(thresholds, **{key: value for key, value in changes.items() if key != "budgets"})
+                if "judge" in changes and "ignore" not in changes:  # judged here, though ignored elsewhere
+                    left = tuple(key for key in thresholds.ignore if key not in thresholds.judge)
+                    thresholds = replace(thresholds, ignore=left)
         return thresholds
 
     def budgets_of(self, name: str) -> dict[str, float]:
@@ -142,7 +155,7 @@ def find_policy(folder: Path) -> Path | None:
     if own.is_file():
         return own
     project = folder / "pyproject.toml"
-    return project if project.is_file() and _table(project) is not None else None
+    return project if project.is_file() and _own_part(project) else None
 
 
 def load_policy(path: Path | None) -> Policy:
@@ -154,10 +167,6 @@ def load_policy(path: Path | None) -> Policy:
     if path is None:
         return Policy()
     table = _table(path)
-    if table is None:
-        wanted = "[tool.advisor.gate]" if path.name == "pyproject.toml" else "[gate]"
-        raise BadInput(f"{path} has no {wanted}")
-    table = dict(table)
     graphs = table.pop("graphs", {})
     waivers = table.pop("waivers", [])
     if not isinstance(graphs, dict) or not isinstance(waivers, list):
@@ -185,21 +194,43 @@ def parse_budget(text: str) -> tuple[str, float]:
     return key.strip(), _budget(key.strip(), value.strip(), "--budget")
 
 
-def _table(path: Path) -> dict[str, Any] | None:
+def _table(path: Path) -> dict[str, Any]:
+    """The table of settings in a file.
+
+    Raises:
+        BadInput: There is none, or there are settings outside of it, which would hold nothing.
+    """
+    part = _own_part(path)
+    table = part.pop("gate", None)
+    gate = "[tool.advisor.gate]" if path.name == "pyproject.toml" else "[gate]"
+    if not isinstance(table, dict):
+        raise BadInput(f"{path} has no {gate}")
+    if part:
+        raise BadInput(f"{path}: {', '.join(map(repr, part))} outside of {gate}: all settings stand in it")
+    return table
+
+
+def _own_part(path: Path) -> dict[str, Any]:
+    """What a TOML file says to the advisor: all, or in a `pyproject.toml` what is under `[tool.advisor]`."""
     try:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError:
+        raise BadInput(f"{path} is no TOML: it is not UTF-8") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise BadInput(f"{path} is no TOML: {error}") from None
-    if path.name == "pyproject.toml":
-        document = document.get("tool", {}).get("advisor", {})
-    table = document.get("gate")
-    return table if isinstance(table, dict) else None
+    if path.name != "pyproject.toml":
+        return document
+    tools = document.get("tool", {})
+    part = tools.get("advisor", {}) if isinstance(tools, dict) else {}
+    if not isinstance(part, dict):
+        raise BadInput(f"{path}: write [tool.advisor.gate]")
+    return part
 
 
 _READ = {
-    "level": "share",
+    "level": "level",
     "min_effect": "share",
     "drift": "share",
     "gap_floor": "time",
@@ -224,6 +255,8 @@ def _settings(table: Any, where: str) -> dict[str, Any]:
         kind = _READ[key]
         if kind == "measures":
             settings[key] = _measures(value, f"{where}: {key}")
+        elif kind == "level":
+            settings[key] = check_level(_number(value, "share", f"{where}: {key}"), f"{where}: {key}")
         elif kind == "budgets":
             if not isinstance(value, dict):
                 raise BadInput(f"{where}: write budget = {{ gap_ratio = 0.20 }}")
@@ -231,7 +264,21 @@ def _settings(table: Any, where: str) -> dict[str, Any]:
         else:
             name = f"{key}_ns" if kind == "time" else key
             settings[name] = _number(value, kind, f"{where}: {key}")
+    both = [key for key in settings.get("judge", ()) if key in settings.get("ignore", ())]
+    if both:
+        raise BadInput(f"{where}: {', '.join(both)} cannot be judged and ignored")
     return settings
+
+
+def check_level(level: float, where: str) -> float:
+    """LEVEL, the chance of a false alarm, which no test can keep at 0: nothing would ever be red.
+
+    Raises:
+        BadInput: It is not between 0 and 1.
+    """
+    if not 0 < level < 1:
+        raise BadInput(f"{where} lies between 0 and 1, such as 0.01: {level:g} is no chance of a false alarm")
+    return level
 
 
 def _measures(value: Any, where: str) -> tuple[str, ...]:

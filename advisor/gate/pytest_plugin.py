@@ -145,10 +145,10 @@ class LaunchOverhead:
         return path
 
     def _write(self, path: Path, recordings: Sequence[Recording], region: str | None) -> Comparison | None:
-        from advisor.gate.baseline import load_baseline, record
+        from advisor.gate.baseline import record, stored_baseline
         from advisor.gate.compare import compare
 
-        before = load_baseline(path) if path.exists() else None
+        before = stored_baseline(path) if path.exists() else None
         comparison = compare(before.runs, recordings) if before else None
         path.parent.mkdir(parents=True, exist_ok=True)
         record(recordings, reason=self._reason or "", region=region, before=before, comparison=comparison).write(path)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from advisor.errors import BadInput
-from advisor.gate.documents import ANALYSIS, BASELINE, FUSION, read_document
+from advisor.gate.documents import ANALYSIS, BASELINE, FUSION, damaged, read_document
 from advisor.trace.samples import Samples
 
 if TYPE_CHECKING:
@@ -38,6 +38,29 @@ class FusionFigures:
     low: float | None
     high: float | None
     verified: bool
+
+    @classmethod
+    def from_dict(cls, entry: Mapping[str, Any]) -> FusionFigures:
+        """What `dataclasses.asdict` made of one.
+
+        Raises:
+            KeyError, TypeError, ValueError: It is something else.
+        """
+        ratio, low, high = (None if entry[key] is None else float(entry[key]) for key in ("ratio", "low", "high"))
+        return cls(
+            model=str(entry["model"]),
+            nodes=int(entry["nodes"]),
+            opset=int(entry["opset"]),
+            provider=str(entry["provider"]),
+            onnxruntime=str(entry["onnxruntime"]),
+            level=str(entry["level"]),
+            fused_nodes=int(entry["fused_nodes"]),
+            latency_ns=float(entry["latency_ns"]),
+            ratio=ratio,
+            low=low,
+            high=high,
+            verified=bool(entry["verified"]),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,16 +124,16 @@ class Recording:
         return cls(
             name=str(entry["name"]),
             kind=str(entry["kind"]),
-            tool_version=entry["tool_version"],
-            gpus=tuple(entry["gpus"]),
+            tool_version=_optional(entry["tool_version"]),
+            gpus=tuple(map(str, entry["gpus"])),
             work=int(coverage["work"]),
             matched=int(coverage["matched"]),
             graph_level=int(coverage["graph_level"]),
             outside_graphs=int(coverage["outside_graphs"]),
-            diagnostics=tuple(coverage["diagnostics"]),
+            diagnostics=tuple(map(str, coverage["diagnostics"])),
             samples=tuple(Samples.from_dict(samples, entry["kernels"]) for samples in entry["samples"]),
-            fusion=None if entry["fusion"] is None else FusionFigures(**entry["fusion"]),
-            model_sha256=entry["model_sha256"],
+            fusion=None if entry["fusion"] is None else FusionFigures.from_dict(entry["fusion"]),
+            model_sha256=_optional(entry["model_sha256"]),
             labels={str(key): str(value) for key, value in entry["labels"].items()},
         )
 
@@ -142,8 +165,8 @@ def load_run(
         raise BadInput(f"{path} is {document['schema']}: a run is a trace, an {ANALYSIS} or an {FUSION}")
     try:
         recording = _recording(document, path)
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as error:
-        raise BadInput(f"{path}: not a valid {document['schema']} ({error!r}): make it again") from None
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise damaged(path, document["schema"], error, "make it again") from None
     return replace(
         recording,
         path=path if traced else None,
@@ -239,20 +262,26 @@ def _text(value: object) -> str:
     return str(value).encode("utf-8", "replace").decode("utf-8")
 
 
+def _optional(value: object) -> str | None:
+    return None if value is None else str(value)
+
+
 def _of_fusion(document: Mapping[str, Any], path: Path) -> Recording:
     result, model = document["result"], document["model"]
-    figures = FusionFigures(
-        model=_text(Path(str(model["path"])).name),
-        nodes=int(model["nodes"]),
-        opset=int(model["opset"]),
-        provider=str(document["provider"]),
-        onnxruntime=str(document["onnxruntime"]),
-        level=str(document["baseline"]["level"]),
-        fused_nodes=int(document["fused"]["nodes"]),
-        latency_ns=float(result["latency_ns"]),
-        ratio=result["ratio"],
-        low=result["low"],
-        high=result["high"],
-        verified=bool(document["verification"]["passed"]),
+    figures = FusionFigures.from_dict(
+        {
+            "model": _text(Path(str(model["path"])).name),
+            "nodes": model["nodes"],
+            "opset": model["opset"],
+            "provider": document["provider"],
+            "onnxruntime": document["onnxruntime"],
+            "level": document["baseline"]["level"],
+            "fused_nodes": document["fused"]["nodes"],
+            "latency_ns": result["latency_ns"],
+            "ratio": result["ratio"],
+            "low": result["low"],
+            "high": result["high"],
+            "verified": document["verification"]["passed"],
+        }
     )
     return Recording(path.name, "fusion", figures.onnxruntime, (), fusion=figures)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -61,6 +62,8 @@ class Trial:
     p_more: float
     """Of the rank test: that current is larger only by chance."""
     p_less: float
+    p_least: float
+    """The smallest that so many executions can give, however far apart the sides are."""
 
     @property
     def change(self) -> float:
@@ -122,6 +125,7 @@ def try_measure(
         mean_change=mean_change,
         p_more=_rank_test(before, after, paired),
         p_less=_rank_test(after, before, paired),
+        p_least=_least_p(tuple(map(len, before)), tuple(map(len, after)), paired),
     )
 
 
@@ -137,6 +141,14 @@ def _rank_test(low: Sequence[Values], high: Sequence[Values], paired: bool) -> f
     if paired:
         return combine([_quiet_test(a, b) for a, b in zip(low, high, strict=True)])
     return combine([_quiet_test(a, b) for a in low for b in high])
+
+
+@lru_cache(maxsize=256)
+def _least_p(before: tuple[int, ...], after: tuple[int, ...], paired: bool) -> float:
+    """What the rank test says where every execution of AFTER, runs of so many each, is larger than all of BEFORE."""
+    low = [np.arange(count, dtype=np.float64) for count in before]
+    high = [max(before) + np.arange(count, dtype=np.float64) for count in after]
+    return _rank_test(low, high, paired)
 
 
 def _quiet_test(low: Values, high: Values) -> float:

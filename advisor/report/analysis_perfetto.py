@@ -47,7 +47,7 @@ def write(analysis: Analysis, file: TextIO) -> None:
     begin = int(min(works.start.min(), calls.start[called].min(initial=works.start.min())))
     end = int(works.end.max())
 
-    head = {"source": plain(trace.path.name), "begin_ns": begin, "end_ns": end}
+    head = {"written_by": "advisor", "source": plain(trace.path.name), "begin_ns": begin, "end_ns": end}
     file.write(f'{{"displayTimeUnit":"ns","otherData":{_json(head)},\n"traceEvents":[')
     tracks = _Tracks(analysis, file)
 

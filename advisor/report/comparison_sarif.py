@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -40,13 +41,15 @@ def write(comparison: Comparison, file: TextIO) -> None:
             "locations": [
                 {
                     "physicalLocation": {
-                        "artifactLocation": {"uri": quote(PurePath(place).as_posix())},
+                        "artifactLocation": {"uri": quote(os.fsencode(PurePath(place).as_posix()))},
                         "region": {"startLine": 1},
                     },
                     "logicalLocations": [{"name": plain(finding.graph or "runs"), "kind": "function"}],
                 }
             ],
-            "partialFingerprints": {"graphMeasure/v1": hashlib.sha256(finding.id.encode()).hexdigest()},
+            "partialFingerprints": {
+                "graphMeasure/v1": hashlib.sha256(finding.id.encode("utf-8", "replace")).hexdigest()
+            },
         }
         if finding.kind == "waived":
             result["suppressions"] = [{"kind": "external", "justification": result["message"]["text"]}]  # type: ignore[index]

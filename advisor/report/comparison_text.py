@@ -20,8 +20,10 @@ from advisor.report.comparison_words import (
     change_words,
     command,
     executions,
+    graph_outcome,
     headline,
     kernel_lines,
+    outcome,
     shown_measures,
 )
 from advisor.words import counted, duration, percent, plain
@@ -48,16 +50,21 @@ STYLES = {
 }
 VERDICT_STYLES = {Verdict.FAIL: "bold red", Verdict.UNDECIDED: "bold yellow", Verdict.PASS: "bold green"}
 GRAPHS_LISTED = 20
+INDENT = 2
+BETWEEN = 3
+"""Columns between two cells of a table."""
+LEAST_NAME = 12
+"""A graph's name may be folded to so many columns."""
 
 
-def render_comparison(comparison: Comparison, *, verdict: bool = True) -> RenderableType:
-    """What `advisor gate` prints; without the VERDICT what `advisor diff` prints."""
+def render_comparison(comparison: Comparison, width: int, *, verdict: bool = True) -> RenderableType:
+    """What `advisor gate` prints, WIDTH columns wide; without the VERDICT what `advisor diff` prints."""
     parts: list[RenderableType] = []
     if verdict:
         parts.append(Text(headline(comparison), style=VERDICT_STYLES[comparison.verdict]))
     parts += [_line(f"{plain(name)}: " if name else "", reason, "yellow") for name, reason in comparison.undecided]
     for graph in comparison.graphs[:GRAPHS_LISTED]:
-        parts += _graph(graph)
+        parts += _graph(graph, width, verdict)
     if len(comparison.graphs) > GRAPHS_LISTED:
         parts.append(Text(f"\n{counted(len(comparison.graphs) - GRAPHS_LISTED, 'more graph')}: see --json"))
     if comparison.budgets:
@@ -75,68 +82,77 @@ def render_comparison(comparison: Comparison, *, verdict: bool = True) -> Render
     return Group(*parts)
 
 
-def _line(start: str, words: str, style: str = "") -> RenderableType:
-    return Padding(Text(plain(start + words), style=style), (0, 0, 0, 2))
+def _line(start: str, words: str, style: str = "", indent: int = INDENT) -> RenderableType:
+    return Padding(Text(plain(start + words), style=style), (0, 0, 0, indent))
 
 
-def _graph(graph: GraphResult) -> list[RenderableType]:
+def _graph(graph: GraphResult, width: int, verdict: bool) -> list[RenderableType]:
     head = Text("\n")
     head.append(plain(graph.name), style="bold")
-    head.append(f"  {graph.status.value}", style=STYLES[graph.status])
+    head.append(f"  {graph_outcome(graph, verdict=verdict)}", style=STYLES[graph.status] if verdict else "")
     counts = executions(graph)
     head.append(f"  {graph.source}{', ' if counts else ''}{counts}", style="dim")
     parts: list[RenderableType] = [head]
     if graph.reason:
         parts.append(_line("", graph.reason, STYLES[graph.status]))
     rows = shown_measures(graph)
-    if rows:
-        parts.append(Padding(_measures(rows), (0, 0, 0, 2)))
-    parts += [_line(f"{row.title}: ", row.reason, STYLES[row.status]) for row in rows if row.reason]
+    parts += _measures(rows, width, verdict) if rows else []
+    parts += [_line(f"{row.title}: ", row.reason, STYLES[row.status] if verdict else "") for row in rows if row.reason]
     parts += [_line("", line) for line in kernel_lines(graph)]
     shown = command(graph) if graph.status is Status.REGRESSED else None
     if shown:
-        parts.append(_line("look: ", shown, "dim"))
+        # To be copied whole, however long it is.
+        parts.append(Text(f"{' ' * INDENT}look: {shown}", style="dim", no_wrap=True, overflow="ignore"))
     return parts
 
 
-def _measures(rows: list[MeasureResult]) -> Table:
-    table = Table(box=box.SIMPLE, show_header=False, pad_edge=False, show_edge=False)
-    table.add_column(overflow="fold", min_width=max(len(word) for row in rows for word in row.title.split()))
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(justify="right", no_wrap=True)
-    table.add_column(overflow="fold")
-    for row in rows:
-        table.add_row(
+def _measures(rows: list[MeasureResult], width: int, verdict: bool) -> list[RenderableType]:
+    cells = [
+        (
             row.title,
             f"{amount(row.unit, row.baseline)} → {amount(row.unit, row.current)}",
             change_words(row),
-            Text("" if row.status is Status.UNCHANGED else row.status.value, style=STYLES[row.status]),
+            outcome(row, verdict=verdict),
+            STYLES[row.status] if verdict else "",
         )
-    return table
+        for row in rows
+    ]
+    name = max(len(word) for title, *_ in cells for word in title.split())
+    rest = [max(map(len, column)) for column in list(zip(*cells, strict=True))[1:4]]
+    if INDENT + name + sum(rest) + len(rest) * BETWEEN > width:
+        lines: list[RenderableType] = []
+        for title, *figures, style in cells:
+            lines.append(_line("", title))
+            lines.append(_line("", (" " * BETWEEN).join(filter(None, figures)), style, 2 * INDENT))
+        return lines
+    table = Table(box=box.SIMPLE, show_header=False, pad_edge=False, show_edge=False)
+    table.add_column(overflow="fold", min_width=name)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column(no_wrap=True)
+    for title, values, change, word, style in cells:
+        table.add_row(title, values, change, Text(word, style=style))
+    return [Padding(table, (0, 0, 0, INDENT))]
 
 
-def render_baseline(baseline: Baseline, path: Path, accepted: Comparison | None) -> RenderableType:
+def render_baseline(baseline: Baseline, path: Path, accepted: Comparison | None, width: int) -> RenderableType:
     """What `advisor baseline` prints: what was recorded (medians over all runs), and whether it will be enough."""
     count = len(baseline.runs)
     parts: list[RenderableType] = [Text(f"Recorded {counted(count, 'run')} in {plain(str(path))}.")]
-    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
-    table.add_column("graph", overflow="fold")
-    for heading in ("kernels", "executions", "fusible gap", "gap ratio"):
-        table.add_column(heading, justify="right", no_wrap=True)
     graphs: dict[str, list[Samples]] = {}
     for run in baseline.runs:
         for samples in run.samples:
             graphs.setdefault(samples.graph, []).append(samples)
     count_of = {name: sum(samples.instances for samples in found) for name, found in graphs.items()}
+    rows: list[tuple[str, ...]] = []
     for name, found in list(graphs.items())[:GRAPHS_LISTED]:
         gap, ratio = (
             float(np.median(np.concatenate([MEASURES[key].of(samples) for samples in found])))
             for key in ("fusible_gap", "gap_ratio")
         )
         kernels = f"{sum(found[0].counts):,}"
-        table.add_row(Text(plain(name)), kernels, f"{count_of[name]:,}", duration(gap), percent(ratio))
-    if table.row_count:
-        parts.append(Padding(table, (0, 0, 0, 2)))
+        rows.append((plain(name), kernels, f"{count_of[name]:,}", duration(gap), percent(ratio)))
+    parts += _recorded(rows, width)
     for run in baseline.runs:
         if run.fusion is not None:
             parts.append(_line("", f"{run.fusion.model}: {duration(run.fusion.latency_ns)} on {run.fusion.provider}"))
@@ -146,9 +162,35 @@ def render_baseline(baseline: Baseline, path: Path, accepted: Comparison | None)
         parts.append(
             _line("", f"Statistics need {Thresholds().min_instances} executions of a graph: record more.", "yellow")
         )
+    for first, other in baseline.strangers:
+        parts.append(
+            _line("", f"{other} shares no graph with {first}: a baseline is of several runs of one program.", "yellow")
+        )
     if accepted is not None:
         parts += [Text("\nAccepted, and kept in the file's history:", style="bold"), *_accepted(accepted)]
     return Group(*parts)
+
+
+def _recorded(rows: list[tuple[str, ...]], width: int) -> list[RenderableType]:
+    headings = ("kernels", "executions", "fusible gap", "gap ratio")
+    name = min(LEAST_NAME, max((len(row[0]) for row in rows), default=0))
+    rest = [max(map(len, column)) for column in zip(headings, *(row[1:] for row in rows), strict=True)]
+    if INDENT + name + sum(rest) + len(rest) * BETWEEN > width:
+        lines: list[RenderableType] = []
+        for graph, *figures in rows:
+            lines.append(_line("", graph))
+            lines += [
+                _line(f"{heading}: ", value, indent=2 * INDENT)
+                for heading, value in zip(headings, figures, strict=True)
+            ]
+        return lines
+    table = Table(box=box.SIMPLE, pad_edge=False, show_edge=False)
+    table.add_column("graph", overflow="fold")
+    for heading in headings:
+        table.add_column(heading, justify="right", no_wrap=True)
+    for graph, *figures in rows:
+        table.add_row(Text(graph), *figures)
+    return [Padding(table, (0, 0, 0, INDENT))] if rows else []
 
 
 def _accepted(comparison: Comparison) -> list[RenderableType]:
@@ -161,5 +203,9 @@ def _accepted(comparison: Comparison) -> list[RenderableType]:
         for graph in comparison.graphs
         for row in graph.measures
         if row.status is not Status.UNCHANGED and row.basis != "shown"
+    ]
+    lines += [
+        _line(f"{plain(name)}: " if name else "", f"{reason}, so it was not compared with the runs before", "yellow")
+        for name, reason in comparison.undecided
     ]
     return lines or [_line("", "no change that counts")]

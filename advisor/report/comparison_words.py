@@ -24,8 +24,10 @@ __all__ = [
     "command",
     "executions",
     "findings",
+    "graph_outcome",
     "headline",
     "kernel_lines",
+    "outcome",
     "shown_measures",
 ]
 
@@ -39,6 +41,8 @@ ALWAYS_SHOWN = (
     "latency",
     "latency_ratio",
 )
+DIRECTIONS = {Unit.COUNT: ("fewer", "more"), Unit.NS: ("shorter", "longer"), Unit.RATIO: ("lower", "higher")}
+"""What less and more of a unit are called."""
 NAMED = 8
 """How many kernels of each kind of change are named."""
 NAME_LENGTH = 100
@@ -82,6 +86,22 @@ def change_words(row: MeasureResult) -> str:
     else:
         words, unit = [f"{100 * value / row.baseline:+.1f}" for value in values], " %"
     return words[0] + unit + (f" ({words[1]} … {words[2]})" if len(words) == 3 else "")
+
+
+def outcome(row: MeasureResult, *, verdict: bool = True) -> str:
+    """What became of a measure, empty where nothing; without a VERDICT `more`, `shorter` and the like."""
+    if verdict or row.status is Status.UNDECIDED:
+        return "" if row.status is Status.UNCHANGED else row.status.value
+    if row.status is Status.UNCHANGED or not row.change:
+        return ""
+    return DIRECTIONS[row.unit][row.change > 0]
+
+
+def graph_outcome(graph: GraphResult, *, verdict: bool = True) -> str:
+    """What became of a graph; without a VERDICT only whether it differs."""
+    if verdict or graph.status in (Status.UNCHANGED, Status.NEW, Status.UNDECIDED):
+        return graph.status.value
+    return "differs"
 
 
 def _signed(unit: Unit, value: float) -> str:

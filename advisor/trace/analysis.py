@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -35,18 +35,18 @@ class Analysis:
     """The longest API-free stretch that counted as dispatch."""
     coverage: Coverage
     totals: Totals
-    device_figures: tuple[DeviceFigures, ...]
-    kernel_figures: tuple[KernelFigures, ...]
+    device_figures: tuple[DeviceFigures, ...] = field(repr=False)
+    kernel_figures: tuple[KernelFigures, ...] = field(repr=False)
     """The largest fusible gap first."""
-    graph_figures: tuple[GraphFigures, ...]
+    graph_figures: tuple[GraphFigures, ...] = field(repr=False)
     """The largest total fusible gap first."""
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[Candidate, ...] = field(repr=False)
     """Chains of kernels that could be one, those first that would save most over the whole trace; at most 200."""
-    levers: tuple[Levers, ...]
+    levers: tuple[Levers, ...] = field(repr=False)
     """For each graph, in their order: what fusing all its chains would save, and what CUDA graph capture."""
-    findings: tuple[Finding, ...]
+    findings: tuple[Finding, ...] = field(repr=False)
     """What to do about it, the worst first."""
-    evidence: Evidence
+    evidence: Evidence = field(repr=False)
     verdict: str
     """On all works together."""
 

@@ -109,7 +109,7 @@ class Samples:
         for name in (*COUNTS, *PERIOD_COUNTS, *TIMES, *CAUSES):
             values = entry["columns"][name]
             listed = values if isinstance(values, list) else [values] * length
-            if len(listed) != length:
+            if len(listed) != length or not length:
                 raise ValueError(f"column {name} has {len(listed)} values for {length} instances")
             columns[name] = np.array([np.nan if value is None else value for value in listed], np.float64)
         begin, end = entry["window_ns"]

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from advisor.errors import BadInput
+from advisor.gate.baseline import load_baseline
 from sample_traces.two_builds import write_builds
 
 if TYPE_CHECKING:
@@ -59,12 +61,15 @@ def test_a_change_fails_and_says_why(advisor_command: Advisor, runs: Path, base:
     words = " ".join(result.stdout.split())
     assert "kernels 34 → 35 +1 regressed" in words
     assert re.search(r"new: 1 x at::native::vectorized_elementwise_kernel", words)
-    shown = re.search(r"look: (advisor analyze \S+ --from \d+ns --to \d+ns --html look.html)", words)
+    # On one line, whatever its length.
+    shown = re.search(r"^  look: (advisor analyze \S+ --from \d+ns --to \d+ns --html look.html)$", result.stdout, re.M)
     assert shown
     # The command that it names shows the execution.
     assert advisor_command(*shown[1].split()[1:], cwd=tmp_path).returncode == 0
     assert "decode_token" in (tmp_path / "look.html").read_text(encoding="utf-8")
-    assert max(map(len, result.stdout.splitlines())) <= 80
+    lines = result.stdout.splitlines()
+    assert max(len(line) for line in lines if "look: " not in line) <= 80
+    assert lines == [line.rstrip() for line in lines]
 
 
 def test_another_program_is_undecided(advisor_command: Advisor, samples: Path, base: Path) -> None:
@@ -145,6 +150,38 @@ def test_a_baseline_changes_on_purpose_only(advisor_command: Advisor, runs: Path
     ][1]["changes"]
 
 
+def test_a_baseline_takes_the_place_of_a_baseline_only(advisor_command: Advisor, runs: Path, tmp_path: Path) -> None:
+    """`--accept RUN RUN` with the baseline forgotten would otherwise write over the last run."""
+    one, two = three(runs, "main")[:2]
+    trace, analysis = tmp_path / "run.sqlite", tmp_path / "run.json"
+    shutil.copy(two, trace)
+    advisor_command("analyze", two, "--json", analysis)
+    for place in (trace, analysis):
+        before = place.read_bytes()
+        for arguments in ((one, place), (one, "-o", place)):
+            result = advisor_command("baseline", "--accept", *arguments, "--reason", "x")
+            assert f"{place} is no baseline" in one_line(result)
+        assert place.read_bytes() == before
+
+
+def test_a_baseline_goes_to_standard_output(advisor_command: Advisor, runs: Path, base: Path, tmp_path: Path) -> None:
+    result = advisor_command("baseline", *three(runs, "main"), "-o", "-", cwd=tmp_path)
+    assert result.returncode == 0
+    assert json.loads(result.stdout)["runs"] == json.loads(base.read_text(encoding="utf-8"))["runs"]
+    assert list(tmp_path.iterdir()) == []
+    assert "--accept" in one_line(
+        advisor_command("baseline", "--accept", *three(runs, "main"), "-o", "-", "--reason", "x")
+    )
+
+
+def test_runs_of_two_programs_are_told(advisor_command: Advisor, runs: Path, samples: Path, tmp_path: Path) -> None:
+    other = samples / "gpu_bound_cnn.sqlite"
+    result = advisor_command("baseline", *three(runs, "main"), other, "-o", tmp_path / "base.json")
+    words = " ".join(result.stdout.split())
+    assert "gpu_bound_cnn.sqlite shares no graph with main-1.sqlite" in words
+    assert words.count("shares no graph") == 1
+
+
 def test_a_baseline_is_small_and_holds_nothing_of_the_machine(
     advisor_command: Advisor, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -209,6 +246,9 @@ def test_another_model_is_not_compared(advisor_command: Advisor, runs: Path, tmp
     assert advisor_command("gate", *again, "--baseline", path, "--model", one).returncode == 0
     assert advisor_command("gate", *again, "--baseline", path, "--model", other).returncode == 3
     assert advisor_command("gate", *again, "--baseline", path).returncode == 0
+    unnamed = advisor_command("gate", *again, "--baseline", runs / "main-1.sqlite", "--model", one)
+    assert unnamed.returncode == 3
+    assert "which model ran" in " ".join(unnamed.stdout.split())
 
 
 def test_what_traces_do_not_tell_can_be_said(advisor_command: Advisor, runs: Path, tmp_path: Path) -> None:
@@ -234,8 +274,13 @@ def test_the_baselines_region_is_used_again(advisor_command: Advisor, runs: Path
 def test_diff_shows_without_a_verdict(advisor_command: Advisor, runs: Path, base: Path, samples: Path) -> None:
     result = advisor_command("diff", base, runs / "change-1.sqlite")
     assert result.returncode == 0
-    assert "FAILED" not in result.stdout
-    assert "kernels" in result.stdout
+    words = " ".join(result.stdout.split())
+    assert "decode_token differs" in words
+    assert "kernels 34 → 35 +1 more" in words
+    back = advisor_command("diff", runs / "change-1.sqlite", base)
+    assert "kernels 35 → 34 -1 fewer" in " ".join(back.stdout.split())
+    for verdict in ("FAILED", "regressed", "improved", "worse"):
+        assert verdict not in result.stdout + back.stdout
     other = advisor_command("diff", base, samples / "gpu_bound_cnn.sqlite")
     assert other.returncode == 0
     assert "not found" in other.stdout
@@ -251,6 +296,11 @@ def test_diff_shows_without_a_verdict(advisor_command: Advisor, runs: Path, base
         ('{"schema": "advisor.comparison/1"}', "is advisor.comparison/1"),
         ('{"schema": "advisor.analysis/1", "samples": []}', "not a valid advisor.analysis/1"),
         ('{"schema": "advisor.analysis/1", ', "is no JSON"),
+        ('{"schema": "advisor.baseline/1", "runs": [{}], "history": [], "region": null}', "'coverage' is missing"),
+        ('{"schema": "advisor.baseline/1", "runs": [[]], "history": [], "region": null}', "not a valid"),
+        ('{"schema": "advisor.baseline/1", "runs": 3, "history": [], "region": null}', "not a valid"),
+        ('{"schema": "advisor.baseline/1", "x": ' + "[" * 100_000, "is no JSON"),
+        ("[gate]\nlevel = 0.01\n", "of no format that is read"),
     ],
 )
 def test_what_is_no_baseline_is_one_line(
@@ -260,6 +310,32 @@ def test_what_is_no_baseline_is_one_line(
     path.write_text(content, encoding="utf-8")
     told = one_line(advisor_command("gate", runs / "main-1.sqlite", "--baseline", path))
     assert words in told or (content == "{}" and str(path) in told)
+    assert "Error(" not in told
+    assert "codec" not in told
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"kernels": []},
+        {"kernels": None},
+        {"gpus": 3},
+        {"coverage": {}},
+        {"coverage": {"work": 1e400}},
+        {"samples": [3]},
+        {"fusion": {}},
+        {"fusion": []},
+        {"labels": 3},
+    ],
+)
+def test_a_damaged_baseline_is_told_in_plain_words(base: Path, tmp_path: Path, damage: dict[str, Any]) -> None:
+    document = json.loads(base.read_text(encoding="utf-8"))
+    document["runs"][0] |= damage
+    path = tmp_path / "base.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(BadInput, match=r"not a valid advisor\.baseline/1") as told:
+        load_baseline(path)
+    assert "Error" not in str(told.value)
 
 
 def test_bad_usage_is_one_line(advisor_command: Advisor, runs: Path, base: Path, tmp_path: Path) -> None:
@@ -269,6 +345,9 @@ def test_bad_usage_is_one_line(advisor_command: Advisor, runs: Path, base: Path,
     assert "cannot read" in one_line(advisor_command("gate", tmp_path / "none.sqlite", "--baseline", base))
     assert "is a baseline" in one_line(advisor_command("gate", base, "--baseline", base))
     assert "give one for each" in one_line(advisor_command("gate", run, "--baseline", base, "--paired"))
+    for level in ("0", "100%"):
+        told = one_line(advisor_command("gate", run, "--baseline", base, "--level", level))
+        assert "--level lies between 0 and 1" in told
     assert "where to?" in one_line(advisor_command("baseline", run))
     assert "does not exist" in one_line(advisor_command("baseline", "--accept", run, "--reason", "x", tmp_path / "n"))
 
@@ -308,7 +387,7 @@ def test_fusion_reports_are_runs_too(advisor_command: Advisor, tmp_path: Path) -
     assert code(0.7) == 0
     assert code(0.9) == 1
     assert code(None) == 1  # no fusion kept any more
-    assert code(0.8, fused__nodes=91) == 1
+    assert code(0.8, fused__nodes=91) == 0  # shown, not judged
     assert code(0.8, verification__passed=False) == 1
     assert code(0.8, provider="CUDAExecutionProvider") == 3
     assert code(0.8, model__nodes=121) == 3

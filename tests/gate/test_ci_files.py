@@ -125,10 +125,23 @@ def test_files_that_exist_are_left_alone(advisor_command: Advisor, tmp_path: Pat
     assert (tmp_path / ".gitlab-ci.yml").read_text(encoding="utf-8") == mine
     assert "left as it is: .gitlab-ci.yml" in result.stdout
     assert "- local: ci/launch-overhead.gitlab-ci.yml" in result.stdout
+    (tmp_path / ".gitlab-ci.yml").write_bytes(b"# caf\xe9\ninclude:\n  - local: ci/launch-overhead.gitlab-ci.yml\n")
+    assert "add to" not in advisor_command("init-ci", "gitlab", "--to", tmp_path).stdout
     (tmp_path / "ci" / "record-launch-overhead.sh").write_text("filled in\n", encoding="utf-8")
     advisor_command("init-ci", "github", "--to", tmp_path)
     advisor_command("init-ci", "github", "--to", tmp_path)
     assert (tmp_path / "ci" / "record-launch-overhead.sh").read_text(encoding="utf-8") == "filled in\n"
+
+
+def test_half_a_job_is_never_written(advisor_command: Advisor, tmp_path: Path) -> None:
+    (tmp_path / ".github").write_text("a file\n", encoding="utf-8")
+    (tmp_path / ".gitlab-ci.yml").mkdir()
+    for host, name in (("github", ".github"), ("gitlab", ".gitlab-ci.yml")):
+        result = advisor_command("init-ci", host, "--to", tmp_path)
+        assert result.returncode == 2
+        assert result.stderr.count("\n") == 1
+        assert str(tmp_path / name) in result.stderr
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".github", ".gitlab-ci.yml"]
 
 
 def test_a_folder_that_is_not_there(advisor_command: Advisor, tmp_path: Path) -> None:

@@ -287,6 +287,29 @@ def test_another_model_is_not_compared() -> None:
     assert compare([before], [BASE]).verdict is Verdict.PASS
 
 
+def test_a_baseline_that_does_not_tell_its_model_is_held_against_none_that_is_given() -> None:
+    given = replace(BASE, model_sha256="1" * 64)
+    comparison = compare([BASE], [given])
+    assert comparison.verdict is Verdict.UNDECIDED
+    assert "which model ran" in reasons(comparison)
+    assert compare([given], [BASE]).verdict is Verdict.PASS
+
+
+def test_where_no_time_could_be_red_that_is_told() -> None:
+    before, slower = (recording(loop(step(host_ns=ns), times=16), NOISY, seed) for seed, ns in ((1, 5_000), (2, 9_000)))
+    assert not any("only counts tell" in note for note in compare([before], [slower]).notes)
+    strict = compare([before], [slower], Policy(Thresholds(level=1e-12)))
+    assert strict.verdict is Verdict.PASS
+    assert any(note.startswith("step: only counts tell") for note in strict.notes)
+
+
+def test_a_time_that_the_policy_ignores_says_so() -> None:
+    before, slower = (recording(loop(step(host_ns=ns), times=16), NOISY, seed) for seed, ns in ((1, 5_000), (2, 9_000)))
+    comparison = compare([before], [slower], Policy(Thresholds(ignore=("fusible_gap",))))
+    row = next(row for row in only(comparison).measures if row.measure == "fusible_gap")
+    assert (row.status, row.reason) == (Status.WORSE, "ignored by the policy")
+
+
 def test_quite_other_kernels_are_another_graph() -> None:
     comparison = against_base(kernels=("conv", "relu", "pool", "conv", "relu", "gemm"))
     assert comparison.verdict is Verdict.UNDECIDED

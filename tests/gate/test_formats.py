@@ -26,6 +26,7 @@ from advisor.gate.policy import Policy, Waiver
 from advisor.gate.result import Comparison, GraphResult, MeasureResult, Status
 from advisor.report.comparison_annotations import comparison_annotations
 from advisor.report.comparison_text import render_baseline, render_comparison
+from advisor.report.comparison_words import amount, shown_measures
 from advisor.report.formats import COMPARISON
 from advisor.words import percent
 from sample_traces.operations import Launch, Synchronize
@@ -116,7 +117,8 @@ def test_what_a_baseline_shows_is_of_all_its_runs(tmp_path: Path) -> None:
     quick, slow = recording(loop(step(host_ns=1))), recording(loop(step(host_ns=50_000)))
     last = recording(loop(step(host_ns=50_000), step(name="late")))
     console = Console(width=120, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
-    console.print(render_baseline(record([quick, slow, last], reason="first"), tmp_path / "base.json", None))
+    made = record([quick, slow, last], reason="first")
+    console.print(render_baseline(made, tmp_path / "base.json", None, console.width))
     rows = {line.split()[0]: line for line in console.export_text().splitlines() if line.strip()}
     (samples,) = slow.samples
     assert percent(float(np.median(MEASURES["gap_ratio"].of(samples)))) in rows["step"]
@@ -135,7 +137,7 @@ def test_annotations_are_workflow_commands(comparison: Comparison) -> None:
 def test_what_failed_is_told_everywhere() -> None:
     fail = COMPARISONS["fail"]
     console = Console(width=120, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
-    console.print(render_comparison(fail))
+    console.print(render_comparison(fail, console.width))
     texts = [
         console.export_text(),
         written("markdown", fail),
@@ -185,14 +187,29 @@ def test_names_are_data(name: str) -> None:
     assert not re.search(r"(?<!\\)\]\(", inside_fence)
     assert "\x1b" not in markdown
     console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
-    console.print(render_comparison(comparison))
+    console.print(render_comparison(comparison, console.width))
     assert "\x1b" not in console.export_text()
 
 
-@pytest.mark.parametrize("columns", [60, 80, 120])
-def test_the_terminal_fits(columns: int) -> None:
+@pytest.mark.parametrize("columns", [40, 50, 60, 80, 120])
+def test_the_terminal_fits_and_no_name_is_lost(columns: int) -> None:
     console = Console(width=columns, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
-    console.print(render_comparison(COMPARISONS["fail"]))
-    lines = console.export_text().splitlines()
+    fail = COMPARISONS["fail"]
+    console.print(render_comparison(fail, columns))
+    text = console.export_text()
+    lines = text.splitlines()
     assert lines[0].startswith("FAILED")
     assert max(map(len, lines)) <= columns
+    for graph in fail.graphs:
+        for row in shown_measures(graph):
+            assert all(word in text for word in row.title.split())
+            assert f"{amount(row.unit, row.baseline)} → {amount(row.unit, row.current)}" in text
+
+
+@pytest.mark.parametrize("columns", [40, 80])
+def test_a_baseline_fits_too(columns: int) -> None:
+    console = Console(width=columns, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+    console.print(render_baseline(record([BASE], reason="first"), Path("base.json"), None, columns))
+    text = console.export_text()
+    assert max(map(len, text.splitlines())) <= columns
+    assert all(word in text for word in ("step", "other", "kernels", "executions", "fusible gap", "gap ratio"))

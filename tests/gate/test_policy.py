@@ -75,6 +75,11 @@ def test_a_policy_is_found_in_the_folder(tmp_path: Path) -> None:
         ("[gate]\nlevl = 0.1", "unknown key 'levl'"),
         ("[gate]\nlevel = 7", "more than 100 %"),
         ("[gate]\nlevel = true", "not understood"),
+        ("[gate]\nlevel = 0", "lies between 0 and 1"),
+        ("[gate]\nlevel = '100%'", "lies between 0 and 1"),
+        ("[gate.graphs.decode]\nlevel = 0.0", "graph decode: level lies between 0 and 1"),
+        ("[gate]\n[budget]\nlaunches = 120", "'budget' outside of [gate]"),
+        ('[gate]\njudge = ["span"]\nignore = ["busy", "span"]', "span cannot be judged and ignored"),
         ("[gate]\ngap_floor = 5", "write 50us"),
         ("[gate]\nmin_instances = 'many'", "not understood"),
         ("[gate]\nbudget = { latncy = 3 }", "no budget 'latncy'"),
@@ -94,6 +99,35 @@ def test_what_is_no_policy_is_told(tmp_path: Path, text: str, words: str) -> Non
         load_policy(written(tmp_path, text))
     assert words in str(told.value)
     assert "\n" not in str(told.value)
+
+
+def test_settings_of_a_project_that_would_hold_nothing_are_told(tmp_path: Path) -> None:
+    project = written(tmp_path, "[tool.advisor.gates]\nlevel = 0.05\n", "pyproject.toml")
+    assert find_policy(tmp_path) == project
+    with pytest.raises(BadInput, match=r"has no \[tool.advisor.gate\]"):
+        load_policy(project)
+
+
+def test_what_is_no_text_is_no_policy(tmp_path: Path) -> None:
+    (tmp_path / "trace").write_bytes(b"\xff\xfe")
+    with pytest.raises(BadInput, match="no TOML: it is not UTF-8"):
+        load_policy(tmp_path / "trace")
+
+
+def test_a_graphs_own_policy_may_judge_what_is_ignored_elsewhere(tmp_path: Path) -> None:
+    text = """
+[gate]
+ignore = ["host", "span"]
+[gate.graphs.decode]
+judge = ["span"]
+[gate.graphs."decode*"]
+ignore = ["span"]
+"""
+    policy = load_policy(written(tmp_path, text))
+    assert policy.of_graph("prefill").ignore == ("host", "span")
+    assert policy.of_graph("decode_2").ignore == ("span",)
+    first = load_policy(written(tmp_path, text.partition('[gate.graphs."')[0]))
+    assert first.of_graph("decode").ignore == ("host",)
 
 
 def test_a_policy_that_is_not_there(tmp_path: Path) -> None:

@@ -128,6 +128,16 @@ def test_recorded_runs_are_compared_without_a_gpu(project: pytest.Pytester, samp
     other.stdout.fnmatch_lines(["*CANNOT DECIDE*"])
 
 
+def test_a_recording_is_not_replaced_by_a_baseline(project: pytest.Pytester, samples: Path) -> None:
+    recording = (samples / "sync_bound_loop.sqlite").read_bytes()
+    for name in ("recorded.sqlite", "recorded.json"):
+        (project.path / name).write_bytes(recording)
+    result = run(project, "--launch-overhead-record", "first", test="test_recorded")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(["*is no baseline*"])
+    assert (project.path / "recorded.json").read_bytes() == recording
+
+
 @pytest.mark.usefixtures("nsys")
 def test_a_failure_under_nsys_is_told(project: pytest.Pytester) -> None:
     project.makepyfile(

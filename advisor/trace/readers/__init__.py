@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import stat
 import zlib
 from pathlib import Path
@@ -57,6 +58,8 @@ LONGEST_DAYS = 10
 LONGEST_NS = LONGEST_DAYS * 86_400 * 10**9
 """Far longer than any profile. Sums stay exact in float64, and 5,000 threads fit one after the other on one axis."""
 BLANKS = b"\xef\xbb\xbf \t\r\n"
+JSON_BEGINS = re.compile(rb"[\xef\xbb\xbf\s]*(?:\{|\[\s*[\]{\d\"-])")
+"""An object or a list, but not the name of a table in TOML."""
 
 
 def read_trace(path: str | Path, progress: Callable[[str], None] | None = None) -> Trace:
@@ -125,7 +128,7 @@ def _directory(path: Path) -> str:
 def _description(path: Path, head: bytes) -> str:
     """What a file is that no reader recognises, and what to do."""
     formats = ", ".join(entry.name for entry in FORMATS)
-    if head.lstrip(BLANKS).startswith((b"{", b"[")):
+    if JSON_BEGINS.match(head):
         return f"JSON of another kind; what is read: {formats}"
     with path.open("rb") as file:
         packed = file.read(100).lstrip(BLANKS)
