@@ -6,6 +6,8 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
+from advisor.cli.reports import show
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -23,13 +25,10 @@ _COMMAND = re.compile(r"pip install \S+")
 
 def doctor() -> None:
     """Tell what this machine can do: providers that really load, GPU and driver, nsys, optional packages."""
-    from rich.console import Console
-
     from advisor.measure.machine import examine
 
     facts = list(examine())
-    console = Console()
-    console.print(_listed(facts, console.width) if console.width < NARROW else _table(facts), crop=False)
+    show(lambda width: _listed(facts, width) if width < NARROW else _table(facts))
 
 
 def _table(facts: Sequence[Fact]) -> RenderableType:
