@@ -75,6 +75,7 @@ def to_trace(run: Run) -> Trace:
             Device(number=gpu, ordinal=_ordinal(run, gpu), physical=True, process=0, name="Simulated GPU")
             for gpu in gpus
         ),
+        streams=tuple((stream.context, stream.id) for _, stream in streams),
         zero_time=0,
         unclosed_ranges=sum(event.kind != "mark" and event.end is None for event in run.nvtx),
         diagnostics=(),

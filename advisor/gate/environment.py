@@ -60,6 +60,9 @@ def unreliable(run: Recording, thresholds: Thresholds) -> list[str]:
     elif run.matched < thresholds.min_coverage * run.work:
         share = run.matched / run.work
         reasons.append(f"{run.name}: only {share:.0%} of the GPU work has its launch call in the trace: low coverage")
+    if run.kernels_missing > (1 - thresholds.min_coverage) * run.kernel_launches:
+        missing = f"{run.kernels_missing:,} of {run.kernel_launches:,}"
+        reasons.append(f"{run.name}: {missing} kernels that were launched are not in the trace: low coverage")
     if run.diagnostics:
         reasons.append(f"{run.name}: the profiler lost events: {run.diagnostics[0]}")
     return reasons

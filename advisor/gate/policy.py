@@ -78,7 +78,7 @@ class Thresholds:
     min_instances: int = 8
     """Executions on either side that statistics need."""
     min_coverage: float = 0.95
-    """The share of the work that must have its launch call in the trace."""
+    """The share of the work that must have its launch call in the trace, and of launched kernels that must be in it."""
     judge: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
 

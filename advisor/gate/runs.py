@@ -77,6 +77,9 @@ class Recording:
     work: int = 0
     matched: int = 0
     """Works with a launch call."""
+    kernel_launches: int = 0
+    kernels_missing: int = 0
+    """Launch calls of kernels, and those whose kernel is not in the trace."""
     graph_level: int = 0
     """CUDA graph launches recorded as a whole."""
     outside_graphs: int = 0
@@ -104,6 +107,8 @@ class Recording:
             "coverage": {
                 "work": self.work,
                 "matched": self.matched,
+                "kernel_launches": self.kernel_launches,
+                "kernels_missing": self.kernels_missing,
                 "graph_level": self.graph_level,
                 "outside_graphs": self.outside_graphs,
                 "diagnostics": list(self.diagnostics),
@@ -128,6 +133,8 @@ class Recording:
             gpus=tuple(map(str, entry["gpus"])),
             work=int(coverage["work"]),
             matched=int(coverage["matched"]),
+            kernel_launches=int(coverage.get("kernel_launches", 0)),
+            kernels_missing=int(coverage.get("kernels_missing", 0)),
             graph_level=int(coverage["graph_level"]),
             outside_graphs=int(coverage["outside_graphs"]),
             diagnostics=tuple(map(str, coverage["diagnostics"])),
@@ -248,6 +255,8 @@ def _recording(document: Mapping[str, Any], path: Path) -> Recording:
         gpus=tuple(sorted(_text(row["name"]) for row in document["devices"] if row.get("name"))),
         work=int(coverage["work"]),
         matched=int(coverage["matched"]),
+        kernel_launches=int(coverage.get("kernel_launches", 0)),
+        kernels_missing=int(coverage.get("kernels_missing", 0)),
         graph_level=int(coverage["graph_level"]),
         outside_graphs=int(coverage.get("outside_graphs", 0)),
         diagnostics=tuple(_text(text) for text in coverage["diagnostics"] if _LOST.search(text)),

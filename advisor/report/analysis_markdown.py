@@ -85,7 +85,7 @@ def _graphs(analysis: Analysis) -> Iterator[str]:
     if analysis.graph_figures[0].source == "trace":
         return
     yield from ("### Graphs, medians over their runs", "")
-    yield row("graph", "verdict", "gap ratio", "p95", "fusion saves at most", "span", f"{unit(analysis)}s", "runs")
+    yield row("graph", "verdict", "gap ratio", "p95", "removable gaps, at most", "span", f"{unit(analysis)}s", "runs")
     yield "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for graph in analysis.graph_figures[:GRAPHS]:
         yield row(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from advisor.report.lanes import lanes_of
+from advisor.report.stream_names import stream_names
 from advisor.trace.causes import Cause, ThreadActivity
 from advisor.trace.kernel_classes import op_classes
 from advisor.trace.launches import CallClass, plain_name
@@ -139,11 +140,11 @@ class _Tracks:
         works = self._trace.works
         streams, first, stream = np.unique(works.stream, return_index=True, return_inverse=True)
         device = works.device[first]
-        number = [int((device[:index] == device[index]).sum()) + 1 for index in range(len(streams))]
+        known = stream_names(self._trace)
 
         def named(owner: int, lane_number: int, tid: int) -> None:
-            name = f"stream {number[owner]}{_suffix(lane_number)}"
-            self._name("thread", int(self.device[device[owner]]), tid, name, number[owner])
+            name = f"{known[streams[owner]]}{_suffix(lane_number)}"
+            self._name("thread", int(self.device[device[owner]]), tid, name, owner + 1)
 
         return self._numbers(stream.reshape(-1), lane, named)
 

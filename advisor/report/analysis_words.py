@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from advisor.trace.causes import FUSIBLE, Cause
 from advisor.trace.findings.remedies import WORTH_SHARE
-from advisor.trace.verdicts import CANNOT_DECIDE, GPU_BOUND
+from advisor.trace.verdicts import CANNOT_DECIDE, GPU_BOUND, MOST_IDLE
 from advisor.words import counted, duration, percent, plain
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ __all__ = [
     "whole_trace",
     "worth",
 ]
+
+WIDE = 0.25
+"""Gap ratios of one graph's runs, from the 5th to the 95th percentile, lie this far apart where that is said."""
 
 HEADLINES = {
     GPU_BOUND: "GPU-bound: the GPU has enough to do, and fusing to save launches would gain little.",
@@ -94,28 +97,47 @@ def worth(analysis: Analysis) -> str:
 
 
 def _gap_ratio(analysis: Analysis, graph: GraphFigures) -> str:
+    if not analysis.evidence.launches.complete:
+        coverage = analysis.coverage
+        return (
+            f"The gap ratio is not told: {coverage.kernels_missing:,} of {coverage.kernel_launches:,} kernels that were"
+            f" launched are not in the trace, and the {device_word(analysis)} may have worked where it seems to idle."
+        )
     if graph.gap_ratio is None or graph.fusible_share is None:
         return (
             "The gap ratio is not told: works without a launch call, or CUDA graphs recorded as a whole, hide why the "
             "GPU waited. The notes below say more."
         )
     ratio = (
-        f"Gap ratio {percent(graph.gap_ratio)}, {'over' if graph.flagged else 'not over'} the threshold of "
-        f"{percent(analysis.threshold)}."
+        f"Gap ratio {percent(graph.gap_ratio)}{_spread(graph)}, {'over' if graph.flagged else 'not over'} the "
+        f"threshold of {percent(analysis.threshold)}."
     )
     if graph.kernels_per_instance == 1:
         return f"{ratio} It runs a single {unit(analysis)}: there is nothing to fuse that with."
-    saving = f"Fusion could save at most {percent(most_share(graph))} of its time"
+    gaps = f"The gaps that fusion can remove are at most {percent(most_share(graph))} of its time"
     unknown = graph.causes[Cause.UNKNOWN] / max(graph.span_ns, 1)
     if unknown:
-        saving += f" ({percent(unknown)} is idle for a cause that the trace does not show)"
-    return f"{ratio} {saving}."
+        gaps += f" ({percent(unknown)} is idle for a cause that the trace does not show)"
+    return f"{ratio} {gaps}."
+
+
+def _spread(graph: GraphFigures) -> str:
+    """How far its runs lie apart, where the median says little of them."""
+    if not varies(graph):
+        return ""
+    return f" in the median ({percent(graph.p5_gap_ratio)} to {percent(graph.p95_gap_ratio)} from run to run)"
+
+
+def varies(graph: GraphFigures) -> bool:
+    """Whether the gap ratios of its runs lie so far apart that their median says little."""
+    low, high = graph.p5_gap_ratio, graph.p95_gap_ratio
+    return low is not None and high is not None and high - low > WIDE
 
 
 def most_share(graph: GraphFigures) -> float | None:
-    """What fusion could save at most, as a share of the graph's time; None where that is not told.
+    """What the gaps that fusion can remove are at most, as a share of the graph's time; None where that is not told.
 
-    Idle time of unknown cause counts, since it may be launches.
+    Idle time of unknown cause counts, since it may be launches. What fusion saves inside kernels is no part of it.
     """
     if graph.fusible_share is None:
         return None
@@ -132,7 +154,7 @@ def _worth(analysis: Analysis, graph: GraphFigures) -> str:
             f"But over the whole trace the {device} waits longest for `{largest.key}`, {share} of the time, which "
             "fusion does not remove: look there first."
         )
-    if graph.verdict == GPU_BOUND and totals.exposed_gap_ns > analysis.threshold * totals.span_ns:
+    if graph.verdict == GPU_BOUND and totals.exposed_gap_ns > min(analysis.threshold, MOST_IDLE) * totals.span_ns:
         share, device = percent(totals.exposed_gap_ns / totals.span_ns), device_word(analysis)
         return f"But over the whole trace the {device} idles {share} of the time, most of it for `{largest.key}`."
     return _ways(analysis, graph) if graph.flagged and graph.kernels_per_instance > 1 else ""
@@ -154,13 +176,15 @@ def _ways(analysis: Analysis, graph: GraphFigures) -> str:
 def whole_trace(analysis: Analysis) -> str:
     """What was recorded, and how long the devices were busy and idle."""
     totals, device = analysis.totals, device_word(analysis)
+    devices = [figures.device for figures in analysis.device_figures]
+    together = f" ({len(devices)} {device}s together)" if len(devices) > 1 else ""
+    was = f"{device}s were" if together else f"{device} was"
     shares = (
-        f"Of {duration(totals.span_ns)} the {device} was busy for {duration(totals.busy_ns)} and idle for "
+        f"Of {duration(totals.span_ns)}{together} the {was} busy for {duration(totals.busy_ns)} and idle for "
         f"{duration(totals.exposed_gap_ns)} ({percent(totals.exposed_gap_ns / totals.span_ns)})."
     )
     if device == "CPU":
         return f"{counted(totals.kernels, 'node')} ran on the CPU. {shares}"
-    devices = [figures.device for figures in analysis.device_figures]
     names = sorted({plain(device.name) for device in devices if device.name})
     where = counted(len(devices), "GPU") + (f" ({', '.join(names)})" if names else "")
     works = f"{counted(totals.kernels, 'kernel')}, {counted(totals.launch_calls, 'launch call')}"
@@ -174,6 +198,13 @@ def notes(analysis: Analysis) -> Iterator[str]:
         yield (
             "the trace marks no executions; iterations were found from the repeating kernel sequence, and "
             f"{percent(analysis.graph_figures[0].certainty)} of the kernels lie in repetitions of it"
+        )
+    if varies(analysis.graph_figures[0]):
+        yield (
+            f"the runs of {subject(analysis)} differ: their gap ratios go from "
+            f"{percent(analysis.graph_figures[0].p5_gap_ratio)} to {percent(analysis.graph_figures[0].p95_gap_ratio)} "
+            "(5th to 95th percentile), and a median says little of any; look at one part alone (--process, --device, "
+            "--region, --from and --to)"
         )
     if coverage.orphans:
         share = percent(coverage.orphans / coverage.work)
@@ -193,7 +224,7 @@ def notes(analysis: Analysis) -> Iterator[str]:
     if coverage.skewed:
         yield f"{counted(coverage.skewed, 'work')} begun before the launch call: the clocks of host and GPU differ"
     if coverage.zero_time:
-        yield f"{counted(coverage.zero_time, 'GPU record')} with a start or an end of 0"
+        yield f"{counted(coverage.zero_time, 'GPU record')} with a start or an end of 0, left out where that is certain"
     if coverage.unclosed_ranges:
         yield f"{counted(coverage.unclosed_ranges, 'NVTX range')} without an end, left out"
     if coverage.outside_graphs:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from advisor.report.chain_names import kernel_word
+from advisor.report.stream_names import stream_names
 from advisor.trace.launches import CallClass, plain_name
 from advisor.trace.pieces import cut_gaps
 from advisor.words import duration
@@ -173,7 +174,8 @@ def _works(
     lane = np.empty(len(streams), np.intp)
     lane[order] = np.minimum(np.arange(len(streams)), STREAMS - 1)
     lanes = min(len(streams), STREAMS)
-    labels = [f"stream {number + 1}" for number in range(lanes)]
+    known = stream_names(trace)
+    labels = [known[streams[place]] for place in order[:lanes]]
     if len(streams) > STREAMS:
         labels[-1] = f"{len(streams) - STREAMS + 1} more streams"
     own = np.zeros(len(works), np.int64)

@@ -41,7 +41,9 @@ class Analysis:
     graph_figures: tuple[GraphFigures, ...] = field(repr=False)
     """The largest total fusible gap first."""
     candidates: tuple[Candidate, ...] = field(repr=False)
-    """Chains of kernels that could be one, those first that would save most over the whole trace; at most 200."""
+    """Chains of kernels that could be one, those first that would save most over the whole trace; at most 200.
+
+    None where kernels are missing."""
     levers: tuple[Levers, ...] = field(repr=False)
     """For each graph, in their order: what fusing all its chains would save, and what CUDA graph capture."""
     findings: tuple[Finding, ...] = field(repr=False)

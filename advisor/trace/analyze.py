@@ -35,10 +35,10 @@ from advisor.trace.levers import find_levers
 from advisor.trace.onnx_operators import operator_classes
 from advisor.trace.readers import read_trace
 from advisor.trace.regions import find_regions
-from advisor.trace.select import select
+from advisor.trace.select import calls_within, select
 from advisor.trace.timeline import busy_before, device_timeline
 from advisor.trace.trace import Trace, WorkKind, as_slice
-from advisor.trace.verdicts import decided_ratio, verdict
+from advisor.trace.verdicts import Judge
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -93,8 +93,11 @@ def analyze(
     say = progress or (lambda _words: None)
     say("joining work to its launch calls")
     has_kernels = np.isin(trace.works.kind, (WorkKind.KERNEL, WorkKind.GRAPH)).any()
-    trace = select(trace, device=device, process=process, from_ns=from_ns, to_ns=to_ns)
-    launches = join(trace)
+    recorded = trace
+    trace = select(recorded, device=device, process=process, from_ns=from_ns, to_ns=to_ns)
+    within = calls_within(recorded, process=process, from_ns=from_ns, to_ns=to_ns)
+    launches = join(trace, recorded, within)
+    judge = Judge(threshold, launches.complete)
     if launches.kernels_missing and not has_kernels:
         raise CannotDecide(
             f"{trace.path}: {launches.kernels_missing:,} launches of kernels and not one kernel: they were not "
@@ -109,21 +112,21 @@ def analyze(
         activity = ThreadActivity(trace, launches, dispatch_limit_ns)
         places = np.flatnonzero(timeline.exposed_gap)
         parts = split(trace, launches, activity, timeline.order[places], timeline.idle_since[places])
-        figures = pool.submit(_kernel_figures, trace, launches, timeline, places, parts, threshold, classes)
+        figures = pool.submit(_kernel_figures, trace, launches, timeline, places, parts, judge, classes)
         regions = found.result()
         say("measuring graphs")
         instances = measure_instances(trace, launches, timeline, activity, regions, parts)
-        totals = _totals(trace, launches, timeline, parts, threshold)
+        totals = _totals(trace, launches, timeline, parts, judge)
         if len(regions):
-            graphs, runs = graph_figures(regions, instances, threshold)
+            graphs, runs = graph_figures(regions, instances, judge)
         else:
-            graphs, runs = (_whole_trace(launches, totals, threshold),), _one_run(trace)
+            graphs, runs = (_whole_trace(launches, totals, judge),), _one_run(trace)
         evidence = Evidence(launches, timeline, places, parts, regions, instances, runs)
         coverage = _coverage(trace, launches, regions)
         say("looking for what would help")
         chains = find_chains(trace, evidence, classes)
         levers = find_levers(trace, evidence, graphs, chains)
-        subjects = find_subjects(trace, totals, graphs, evidence, levers, threshold)
+        subjects = find_subjects(trace, totals, graphs, evidence, levers, judge)
         kernels = figures.result()
     return Analysis(
         trace=trace,
@@ -134,11 +137,11 @@ def analyze(
         device_figures=_device_figures(trace, timeline, places, parts),
         kernel_figures=kernels,
         graph_figures=graphs,
-        candidates=find_candidates(trace, runs, graphs, chains, classes),
+        candidates=find_candidates(trace, runs, graphs, chains, classes) if launches.complete else (),
         levers=levers,
         findings=find(Facts(trace, coverage, totals, graphs, kernels, evidence, threshold, subjects)),
         evidence=evidence,
-        verdict=verdict(totals.causes, totals.busy_ns, totals.gap_ratio, threshold),
+        verdict=judge.verdict(totals.causes, totals.busy_ns, totals.gap_ratio),
     )
 
 
@@ -154,6 +157,8 @@ def _coverage(trace: Trace, launches: Launches, regions: Regions) -> Coverage:
         graph_level=int((trace.works.kind == WorkKind.GRAPH).sum()),
         launches_without_work=launches.without_work - launches.while_capturing,
         captured_launches=launches.while_capturing,
+        kernel_launches=launches.kernel_launches,
+        kernels_missing=launches.kernels_missing,
         unclosed_ranges=trace.unclosed_ranges,
         outside_graphs=int((regions.of_work < 0).sum()) if len(regions) else 0,
         physical_devices=all(
@@ -168,13 +173,13 @@ def _causes(parts: NDArray[np.int64]) -> Causes:
     return {cause: int(parts[cause].sum()) for cause in Cause}
 
 
-def _totals(trace: Trace, launches: Launches, timeline: Timeline, parts: NDArray[np.int64], threshold: float) -> Totals:
+def _totals(trace: Trace, launches: Launches, timeline: Timeline, parts: NDArray[np.int64], judge: Judge) -> Totals:
     causes = _causes(parts)
     span = sum(part.span_ns for part in timeline.spans)
     busy = sum(part.busy_ns for part in timeline.spans)
     whole_graphs = trace.works.kind == WorkKind.GRAPH
     hidden = int((trace.works.end - trace.works.start)[whole_graphs].sum())
-    ratio = decided_ratio(causes, busy, min(hidden, busy), threshold)
+    ratio = judge.ratio(causes, busy, min(hidden, busy))
     leads = launches.first_of_call
     return Totals(
         kernels=int((trace.works.kind == WorkKind.KERNEL).sum()),
@@ -191,7 +196,7 @@ def _totals(trace: Trace, launches: Launches, timeline: Timeline, parts: NDArray
     )
 
 
-def _whole_trace(launches: Launches, totals: Totals, threshold: float) -> GraphFigures:
+def _whole_trace(launches: Launches, totals: Totals, judge: Judge) -> GraphFigures:
     """The one graph of a trace in which no execution of a model could be told apart."""
     return GraphFigures(
         name="trace",
@@ -207,10 +212,11 @@ def _whole_trace(launches: Launches, totals: Totals, threshold: float) -> GraphF
         launch_gap_ns=totals.launch_gap_ns,
         fusible_gap_ns=totals.fusible_gap_ns,
         gap_ratio=totals.gap_ratio,
+        p5_gap_ratio=totals.gap_ratio,
         p95_gap_ratio=totals.gap_ratio,
         fusible_share=totals.fusible_share,
-        flagged=totals.gap_ratio is not None and totals.gap_ratio > threshold,
-        verdict=verdict(totals.causes, totals.busy_ns, totals.gap_ratio, threshold),
+        flagged=judge.flags(totals.gap_ratio),
+        verdict=judge.verdict(totals.causes, totals.busy_ns, totals.gap_ratio),
         causes=totals.causes,
     )
 
@@ -243,7 +249,7 @@ def _kernel_figures(
     timeline: Timeline,
     places: NDArray[np.intp],
     parts: NDArray[np.int64],
-    threshold: float,
+    judge: Judge,
     classes: Sequence[str],
 ) -> tuple[KernelFigures, ...]:
     works, calls = trace.works, trace.calls
@@ -286,7 +292,7 @@ def _kernel_figures(
                 exposed_gap_ns=sum(mine.values()),
                 launch_gap_ns=launch_gap(mine),
                 fusible_gap_ns=fusible_gap(mine),
-                gap_ratio=decided_ratio(mine, duration[index], hidden, threshold) if matched_count[index] else None,
+                gap_ratio=judge.ratio(mine, duration[index], hidden) if matched_count[index] else None,
                 causes=mine,
             )
         )

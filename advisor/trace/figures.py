@@ -54,6 +54,10 @@ class Coverage:
     """Launch calls that no work belongs to, those recorded while capturing a CUDA graph apart."""
     captured_launches: int
     """Launch calls recorded while capturing a CUDA graph: no executions."""
+    kernel_launches: int
+    """Launch calls of one kernel each, those recorded while capturing apart."""
+    kernels_missing: int
+    """Of these, how many have no kernel in the trace. Where they are over 5 %, no gap ratio is told."""
     unclosed_ranges: int
     outside_graphs: int
     """Works that belong to no graph of the report."""
@@ -80,7 +84,7 @@ class Totals:
     """Fusible gap over fusible gap plus busy time; absent where the trace cannot decide on which side of the threshold
     it lies."""
     fusible_share: float | None
-    """Fusible gap over span: the most that removing every launch could save."""
+    """Fusible gap over span: the most that removing every gap could save that fusion can remove."""
     causes: Causes
 
 
@@ -139,7 +143,9 @@ class GraphFigures:
     launch_gap_ns: int
     fusible_gap_ns: int
     gap_ratio: float | None
+    p5_gap_ratio: float | None
     p95_gap_ratio: float | None
+    """Percentiles over the measured instances."""
     fusible_share: float | None
     flagged: bool
     verdict: str

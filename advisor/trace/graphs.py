@@ -9,24 +9,24 @@ import numpy as np
 from advisor.trace.causes import FUSIBLE, LAUNCH_GAP, Cause
 from advisor.trace.figures import GraphFigures
 from advisor.trace.instances import Runs
-from advisor.trace.verdicts import decided_ratio, verdict
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from advisor.trace.instances import Instances
     from advisor.trace.regions import Regions
+    from advisor.trace.verdicts import Judge
 
 __all__ = ["graph_figures"]
 
 
-def graph_figures(regions: Regions, instances: Instances, threshold: float) -> tuple[tuple[GraphFigures, ...], Runs]:
+def graph_figures(regions: Regions, instances: Instances, judge: Judge) -> tuple[tuple[GraphFigures, ...], Runs]:
     """The figures of each graph, the largest total fusible gap first, and the runs behind them.
 
     Args:
         regions: At least one.
         instances: One row for each of the regions.
-        threshold: Graphs with a gap ratio over it are flagged.
+        judge: What flags a graph, and names its verdict.
     """
     pairs = np.stack([instances.name.astype(np.uint64), instances.sequence])
     _, graph = np.unique(pairs, axis=1, return_inverse=True)
@@ -46,7 +46,8 @@ def graph_figures(regions: Regions, instances: Instances, threshold: float) -> t
 
     spans, busy, hidden, kernels = (middle(v) for v in (part.span, part.busy, part.hidden, part.kernels))
     exposed = middle(part.causes.sum(axis=1))
-    fusible_of, ratio_of, p95 = middle(fusible), middle(ratio), _quantiles(of, ratio, count, 0.95)
+    fusible_of, ratio_of = middle(fusible), middle(ratio)
+    p5, p95 = (_quantiles(of, ratio, count, q) for q in (0.05, 0.95))
     share = middle(fusible / np.maximum(part.span, 1))
     causes = np.stack([middle(part.causes[:, cause]) for cause in Cause], axis=1)
     total_fusible = np.bincount(of, fusible, count)
@@ -61,8 +62,7 @@ def graph_figures(regions: Regions, instances: Instances, threshold: float) -> t
         variant = variants.setdefault(int(name[index]), 0)
         variants[int(name[index])] += 1
         mine = {cause: round(float(causes[index, cause])) for cause in Cause}
-        decided = decided_ratio(mine, round(float(busy[index])), round(float(hidden[index])), threshold)
-        known = decided is not None
+        known = judge.ratio(mine, round(float(busy[index])), round(float(hidden[index]))) is not None
         gap_ratio = float(ratio_of[index]) if known else None
         figures.append(
             GraphFigures(
@@ -79,10 +79,11 @@ def graph_figures(regions: Regions, instances: Instances, threshold: float) -> t
                 launch_gap_ns=round(float(launch[index])),
                 fusible_gap_ns=round(float(fusible_of[index])),
                 gap_ratio=gap_ratio,
+                p5_gap_ratio=float(p5[index]) if known else None,
                 p95_gap_ratio=float(p95[index]) if known else None,
                 fusible_share=float(share[index]) if known else None,
-                flagged=gap_ratio is not None and gap_ratio > threshold,
-                verdict=verdict(mine, round(float(busy[index])), gap_ratio, threshold),
+                flagged=judge.flags(gap_ratio),
+                verdict=judge.verdict(mine, round(float(busy[index])), gap_ratio),
                 causes=mine,
             )
         )

@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 
     from advisor.trace.trace import Trace
 
-__all__ = ["CallClass", "Launches", "classify_calls", "join", "launch_order", "plain_name"]
+__all__ = ["MOST_MISSING", "CallClass", "Launches", "classify_calls", "join", "launch_order", "plain_name"]
 
 NONE = -1
 _NEVER = np.iinfo(np.int64).max
+
+MOST_MISSING = 0.05
+"""The share of launched kernels that may be missing: what lies in their place looks idle."""
 
 
 class CallClass(IntEnum):
@@ -99,14 +102,29 @@ class Launches:
     """Calls of an API name that launches kernels or graphs, here or in any trace, which have no work."""
     while_capturing: int
     """How many of those were recorded into a CUDA graph (between begin and end of a capture): no executions."""
+    kernel_launches: int
+    """Calls of an API name that launches kernels, those recorded into a CUDA graph apart."""
     kernels_missing: int
-    """How many of the others launch one kernel, so that there must have been one; a CUDA graph may be empty."""
+    """How many of these have no work, at least: there must have been one, where a CUDA graph may be empty."""
+
+    @property
+    def complete(self) -> bool:
+        """So few kernels are missing that what looks idle was idle."""
+        return self.kernels_missing <= MOST_MISSING * self.kernel_launches
 
 
-def join(trace: Trace) -> Launches:
-    """Find each work's launch call: the earliest call of the same process with the same correlation id."""
+def join(trace: Trace, recorded: Trace | None = None, counted: NDArray[np.bool_] | None = None) -> Launches:
+    """Find each work's launch call: the earliest call of the same process with the same correlation id.
+
+    Args:
+        trace: The trace.
+        recorded: Where works of it were left out, the trace with all of them: they tell what its calls launched.
+        counted: Shape (calls,): the calls that are counted as launches, with and without work; all, unless given.
+    """
     works, calls = trace.works, trace.calls
-    call, joined = _launch_calls(trace) if len(calls) else _no_calls(len(works))
+    recorded = trace if recorded is None else recorded
+    call_of_all, joined = _launch_calls(recorded)
+    call = call_of_all if recorded is trace else _launch_calls(trace)[0]
     matched = call != NONE
 
     by_name = classify_calls(trace.call_names)
@@ -119,10 +137,15 @@ def join(trace: Trace) -> Launches:
     graph |= matched & ((works.graph_node != 0) | (works.kind == WorkKind.GRAPH))
 
     launches_kernels = np.array([bool(_KERNEL_LAUNCH.search(plain_name(n))) for n in trace.call_names], np.bool_)
-    executing = matched & np.isin(works.kind, (WorkKind.KERNEL, WorkKind.GRAPH))
-    launches_kernels[calls.name[call[executing]]] = True
-    without_work = launches_kernels[calls.name] & ~joined
+    executing = (call_of_all != NONE) & np.isin(recorded.works.kind, (WorkKind.KERNEL, WorkKind.GRAPH))
+    launches_kernels[calls.name[call_of_all[executing]]] = True
+    launching = launches_kernels[calls.name]
+    if counted is not None:
+        launching &= counted
     capturing = _capturing(trace)
+    of_one_kernel = launching & ~capturing & ~is_graph_launch[calls.name]
+    # A kernel that names no call may be that of any.
+    nameless = int(((recorded.works.kind == WorkKind.KERNEL) & (recorded.works.correlation == 0)).sum())
     inside_graph, first_of_call = _places_in_call(trace, call, graph)
     return Launches(
         call=call,
@@ -131,9 +154,10 @@ def join(trace: Trace) -> Launches:
         inside_graph=inside_graph,
         first_of_kernel=_first_of_kernel(trace, call),
         first_of_call=first_of_call,
-        without_work=int(without_work.sum()),
-        while_capturing=int((without_work & capturing).sum()),
-        kernels_missing=int((without_work & ~capturing & ~is_graph_launch[calls.name]).sum()),
+        without_work=int((launching & ~joined).sum()),
+        while_capturing=int((launching & capturing & ~joined).sum()),
+        kernel_launches=int(of_one_kernel.sum()),
+        kernels_missing=max(int((of_one_kernel & ~joined).sum()) - nameless, 0),
     )
 
 
@@ -208,12 +232,10 @@ def _slots(trace: Trace) -> tuple[NDArray[np.int64], NDArray[np.int64], int]:
     return np.where(known, works.process * width + work_id, unknown), call_process * width + call_id, unknown + 1
 
 
-def _no_calls(works: int) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
-    return np.full(works, NONE, np.int32), np.zeros(0, np.bool_)
-
-
 def _launch_calls(trace: Trace) -> tuple[NDArray[np.int32], NDArray[np.bool_]]:
     """The row of each work's launch call, or NONE; and which rows are records of launch calls, inner ones too."""
+    if not len(trace.calls):
+        return np.full(len(trace.works), NONE, np.int32), np.zeros(0, np.bool_)
     work_slot, call_slot, slots = _slots(trace)
     earliest = np.full(slots, NONE, np.int32)
     # Written from the latest call to the earliest, so that the earliest stays.

@@ -10,9 +10,11 @@ import numpy as np
 from advisor.errors import BadInput
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from advisor.trace.trace import Trace
 
-__all__ = ["select"]
+__all__ = ["calls_within", "select"]
 
 
 def select(
@@ -48,11 +50,7 @@ def select(
             raise BadInput(f"no device {device} in this trace: it has {_listed(sorted(set(numbers)))}")
         keep &= np.isin(works.device, [index for index, number in enumerate(numbers) if number == device])
     if process is not None:
-        chosen = [
-            index
-            for index, (pid, name) in enumerate(trace.processes)
-            if str(process) in {str(pid), name, name.rsplit("/", 1)[-1]}
-        ]
+        chosen = _processes(trace, process)
         active = sorted({trace.processes[index][0] for index in np.unique(works.process)})
         mine = np.isin(works.process, chosen)
         if not mine.any():
@@ -70,6 +68,29 @@ def select(
     if keep.all():
         return trace
     return replace(trace, works=works.take(keep), diagnostics=(*trace.diagnostics, *notes))
+
+
+def calls_within(
+    trace: Trace, *, process: int | str | None = None, from_ns: int | None = None, to_ns: int | None = None
+) -> NDArray[np.bool_]:
+    """Shape (calls,): the API calls of a process in a window of time, as `select` has them; of all where not given."""
+    calls = trace.calls
+    within = np.ones(len(calls), np.bool_)
+    if process is not None:
+        within &= np.isin(trace.threads[calls.thread], _processes(trace, process))
+    if from_ns is not None:
+        within &= calls.start >= from_ns
+    if to_ns is not None:
+        within &= calls.start < to_ns
+    return within
+
+
+def _processes(trace: Trace, process: int | str) -> list[int]:
+    return [
+        index
+        for index, (pid, name) in enumerate(trace.processes)
+        if str(process) in {str(pid), name, name.rsplit("/", 1)[-1]}
+    ]
 
 
 def _listed(items: list[int]) -> str:

@@ -65,7 +65,7 @@ class Works(Columns):
     device: NDArray[np.int32]
     """Index into `Trace.devices`."""
     stream: NDArray[np.int64]
-    """Equal for works of one stream of one context of one process."""
+    """Index into `Trace.streams`: equal for works of one stream of one context of one process."""
     correlation: NDArray[np.int64]
     """Joins to `Calls.correlation` of the same process; 0: none."""
     name: NDArray[np.int32]
@@ -152,8 +152,11 @@ class Trace:
     threads: NDArray[np.int32] = field(repr=False)
     """Shape (threads,): the process of each host thread, as an index into `processes`."""
     devices: tuple[Device, ...]
+    streams: tuple[tuple[int, int], ...]
+    """(context, number) each, as the profiler numbers them; context 0 where it does not name any."""
     zero_time: int
-    """Rows of work whose start or end was not recorded (0 or absent). Without an end they are left out."""
+    """Rows of work whose start or end was not recorded (0 or absent). Left out are those without an end, and those
+    without a start of which a later launch call tells that it is none."""
     unclosed_ranges: int
     diagnostics: tuple[str, ...]
     """The profiler's own warnings and errors."""

@@ -263,6 +263,7 @@ def test_runs_that_alternate_are_compared_in_pairs() -> None:
         ({"gpus": ("Another GPU",)}, "another GPU"),
         ({"kind": "pytorch"}, "another format"),
         ({"matched": BASE.work // 2}, "low coverage"),
+        ({"kernel_launches": 100, "kernels_missing": 6}, "6 of 100 kernels that were launched are not in the trace"),
         ({"work": 0, "matched": 0, "samples": ()}, "no GPU work"),
         ({"diagnostics": ("Some events were lost.",)}, "lost events"),
         ({"samples": ()}, "not found in the current runs"),

@@ -9,17 +9,18 @@ import numpy as np
 import pytest
 
 import advisor
-from advisor.report.analysis_words import most_share, whole_trace, worth
+from advisor.report.analysis_words import most_share, notes, whole_trace, worth
 from advisor.trace.causes import Cause
-from advisor.words import percent
-from sample_traces.operations import Host, Launch, Pop, Push, Synchronize
-from sample_traces.simulator import simulate
+from advisor.words import duration, percent
+from sample_traces.operations import Copy, Host, Launch, Pop, Push, Stream, Synchronize
+from sample_traces.simulator import Machine, Process, simulate
 from sample_traces.trace import to_trace
 from tests.trace.test_ort_profile import chain, profile
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from advisor.trace.analysis import Analysis
     from sample_traces.operations import Operation
     from tests.conftest import Advisor
 
@@ -86,3 +87,66 @@ def test_fusion_pays_only_where_something_is_known_to_merge() -> None:
     analysis = advisor.analyze(to_trace(simulate(program)))
     assert analysis.flagged
     assert "pays here" not in worth(analysis)
+
+
+def test_a_threshold_that_nothing_reaches_makes_no_idle_gpu_busy(samples: Path) -> None:
+    analysis = advisor.analyze(advisor.read_trace(samples / "launch_bound_decode.sqlite"), threshold=1.0)
+    graph = analysis.graph_figures[0]
+    assert (graph.flagged, graph.verdict, analysis.verdict) == (False, "launch-bound", "launch-bound")
+    assert "not over the threshold of 100 %" in worth(analysis)
+    assert "gpu-bound" not in {finding.id for finding in analysis.findings}
+
+
+def test_what_fusion_saves_inside_kernels_is_part_of_the_time_that_they_take() -> None:
+    """Element-wise kernels in a full queue: no gaps to remove, and yet all of them but one."""
+    run: list[Operation] = [Push("step"), *[Launch("relu_kernel", 90_000)] * 4, Pop()]
+    analysis = advisor.analyze(to_trace(simulate(run * 5)))
+    (finding,) = analysis.findings
+    low, high = analysis.levers[0].fusion_ns
+    assert high - low == 270_000
+    assert "predicted at most 270 µs of the 360 µs that it works" in finding.advice
+
+
+def test_the_gaps_are_not_all_that_fusion_could_save(decode: Analysis) -> None:
+    assert "The gaps that fusion can remove are at most 71 % of its time." in worth(decode)
+
+
+def test_runs_that_differ_are_said_to() -> None:
+    run: dict[int, list[Operation]] = {
+        pause: [Push("step"), *[part for _ in range(6) for part in (Host(pause), Launch("relu", 3_000))], Pop()]
+        for pause in (1_000, 60_000)
+    }
+    same, apart = (
+        advisor.analyze(to_trace(simulate([part for pause in pauses for part in (*run[pause], Synchronize())])))
+        for pauses in ([1_000] * 12, [1_000, 60_000] * 6)
+    )
+    assert "from run to run" not in worth(same)
+    assert not any("differ" in note for note in notes(same))
+    graph = apart.graph_figures[0]
+    assert graph.instances == 12
+    spread = f"{percent(graph.p5_gap_ratio)} to {percent(graph.p95_gap_ratio)}"
+    assert f"in the median ({spread} from run to run)" in worth(apart)
+    assert any(note.startswith("the runs of step differ") for note in notes(apart))
+
+
+def test_times_of_several_gpus_are_said_to_be_sums() -> None:
+    both: list[Operation] = [Launch("a", 5_000), Launch("a", 5_000, Stream(7, device=1, context=2))]
+    program = both * 4
+    analysis = advisor.analyze(to_trace(simulate([Process([program], gpus=(0, 1))])))
+    assert f"Of {duration(analysis.totals.span_ns)} (2 GPUs together) the GPUs were busy for" in whole_trace(analysis)
+
+
+def test_the_kernel_to_look_at_is_one_of_the_runs() -> None:
+    run: list[Operation] = [Push("step"), Launch("gemm", 400_000), Copy(900_000), Pop()]
+    program: list[Operation] = [Copy(90_000_000), Launch("set up", 50_000_000), Synchronize(), *run * 5]
+    (finding,) = advisor.analyze(to_trace(simulate(program, Machine(module_load_ns=0)))).findings
+    assert finding.graph == "step"
+    assert "`gemm` takes 31 % of the GPU's time there" in finding.advice
+
+
+def test_a_run_that_waits_its_turn_lasts_longer_than_it_works_and_idles() -> None:
+    run: list[Operation] = [Push("step"), *[Launch("gemm", 400_000)] * 3, Pop()]
+    analysis = advisor.analyze(to_trace(simulate(run * 8, Machine(module_load_ns=0))))
+    (finding,) = analysis.findings
+    span = duration(analysis.graph_figures[0].span_ns)
+    assert f"({span} from its first launch call to its end, with the work queued before its own)" in finding.message

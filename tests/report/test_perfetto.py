@@ -122,7 +122,7 @@ def test_it_does_not_matter_how_many_events_are_written_at_once(
 def test_tracks_are_named(decode: Analysis) -> None:
     found = events(decode)
     assert names(found, "process_name") == ["simulated-0", "GPU 0, Simulated GPU"]
-    assert names(found, "thread_name") == ["thread 1, NVTX", "thread 1", "idle, by cause", "stream 1"]
+    assert names(found, "thread_name") == ["thread 1, NVTX", "thread 1", "idle, by cause", "stream 7"]
     ranges = Counter(event["name"] for event in found if event.get("cat") == "nvtx")
     assert ranges == {"decode_token": 10, "layer_0": 10, "layer_1": 10, "layer_2": 10}
 
@@ -153,7 +153,7 @@ def test_kernels_of_one_stream_that_overlap_take_turns_on_two_tracks() -> None:
     start = np.arange(len(trace.works)) * 1_000 + int(trace.works.start[0])
     analysis = advisor.analyze(replace(trace, works=replace(trace.works, start=start, end=start + 1_400)))
     check(analysis)
-    assert names(events(analysis), "thread_name")[-2:] == ["stream 1", "stream 1 (2)"]
+    assert names(events(analysis), "thread_name")[-2:] == ["stream 7", "stream 7 (2)"]
 
 
 def test_only_what_was_selected_is_written(advisor_command: Advisor, samples: Path, tmp_path: Path) -> None:

@@ -16,13 +16,18 @@ import pytest
 
 import advisor
 from advisor.errors import BadInput, CannotDecide
+from advisor.trace.causes import Cause
 from advisor.trace.readers import FORMATS, nsys_report
 from sample_traces import nsys_export, torch_export
+from sample_traces.operations import Launch, Stream
 from sample_traces.programs import SAMPLES
+from sample_traces.simulator import Machine, Process, simulate
+from sample_traces.trace import to_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from sample_traces.operations import Operation
     from tests.conftest import Advisor
 
 REPORT = b"NVIDIA Tegra Profiler Report 2025@5@2@266-255236693005v0.\n\x0bLocal (CLI)"
@@ -240,6 +245,34 @@ def test_kernels_without_a_time_are_no_verdict(samples: Path, tmp_path: Path) ->
         advisor.read_trace(_damaged(samples, tmp_path, swapped))
 
 
+LAST_KERNEL = "(SELECT max(rowid) FROM CUPTI_ACTIVITY_KIND_KERNEL)"
+
+
+@pytest.mark.parametrize("start", [0, -7])
+def test_a_kernel_whose_start_was_not_recorded_is_left_out(samples: Path, tmp_path: Path, start: int) -> None:
+    table = "CUPTI_ACTIVITY_KIND_KERNEL"
+    changed = f"UPDATE {table} SET start = {start} WHERE rowid = {LAST_KERNEL}"
+    analysis = advisor.analyze(advisor.read_trace(_damaged(samples, tmp_path, changed)))
+    gone = f"DELETE FROM {table} WHERE rowid = {LAST_KERNEL}"
+    without = advisor.analyze(advisor.read_trace(_damaged(samples, tmp_path, gone)))
+    assert (analysis.totals, analysis.verdict) == (without.totals, "launch-bound")
+    assert (analysis.coverage.zero_time, without.coverage.zero_time) == (1, 0)
+    with pytest.raises(CannotDecide, match="no start"):
+        advisor.read_trace(_damaged(samples, tmp_path, f"UPDATE {table} SET start = {start}"))
+
+
+def test_a_recording_may_begin_with_a_kernel(tmp_path: Path) -> None:
+    """A start of 0 that no launch call speaks against, with the call before the session or lost."""
+    run = SAMPLES["launch_bound_decode"]()
+    path = tmp_path / "run.sqlite"
+    first = min(work.start for work in run.works)
+    for recorded in (run, run.losing(lambda call: call is run.works[0].call)):
+        nsys_export.write(recorded, path, shift_ns=-first)
+        trace = advisor.read_trace(path)
+        assert len(trace.works) == len(run.works)
+        assert trace.works.start.min() == 0
+
+
 def test_kernels_of_one_launch_call_are_no_iterations(samples: Path, tmp_path: Path) -> None:
     trace = _damaged(samples, tmp_path, "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET correlationId = 5")
     assert advisor.analyze(advisor.read_trace(trace)).totals.launch_calls > 0
@@ -257,3 +290,59 @@ def test_launches_without_any_kernel_are_no_verdict(export: Path, tmp_path: Path
     assert "launches of kernels and not one kernel" in result.stderr
     with pytest.raises(CannotDecide, match="not one kernel"):
         advisor.analyze(advisor.read_trace(path), from_ns=0)
+
+
+@pytest.mark.parametrize("kept", ["rowid % 2", "rowid = 1"])
+def test_where_many_kernels_are_missing_nothing_is_decided(
+    samples: Path, tmp_path: Path, kept: str, advisor_command: Advisor
+) -> None:
+    path = _damaged(samples, tmp_path, f"DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE NOT ({kept})")
+    analysis = advisor.analyze(advisor.read_trace(path))
+    coverage = analysis.coverage
+    assert coverage.kernel_launches == 960
+    assert coverage.kernels_missing == 960 - analysis.totals.kernels > 0
+    assert {analysis.verdict, *(graph.verdict for graph in analysis.graph_figures)} == {"cannot-decide"}
+    assert {analysis.totals.gap_ratio, *(graph.gap_ratio for graph in analysis.graph_figures)} == {None}
+    assert {finding.id for finding in analysis.findings} == {"cannot-decide"}
+    assert not analysis.candidates
+    result = advisor_command("analyze", path, "--fail-on-flag")
+    assert result.returncode == 3
+    text = " ".join(result.stdout.replace("│", "").split())
+    assert f"{coverage.kernels_missing} of 960 kernels that were launched are not in the trace" in text
+    assert "Gap ratio" not in text
+
+
+def test_a_few_missing_kernels_are_counted_and_no_more(samples: Path, tmp_path: Path) -> None:
+    path = _damaged(samples, tmp_path, "DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE rowid % 25 = 0")
+    analysis = advisor.analyze(advisor.read_trace(path))
+    assert analysis.coverage.kernels_missing == 38
+    assert analysis.verdict == "launch-bound"
+
+
+def test_a_run_without_its_kernels_does_not_pass_the_gate(
+    samples: Path, tmp_path: Path, advisor_command: Advisor
+) -> None:
+    path = _damaged(samples, tmp_path, "DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL WHERE rowid % 2")
+    result = advisor_command("gate", path, "--baseline", samples / "launch_bound_decode.sqlite")
+    assert result.returncode == 3
+    assert "are not in the trace" in " ".join(result.stdout.split())
+
+
+def test_a_window_of_time_loses_no_kernels(samples: Path) -> None:
+    trace = advisor.read_trace(samples / "launch_bound_decode.sqlite")
+    analysis = advisor.analyze(trace, from_ns=2_000_000, to_ns=3_000_000)
+    assert analysis.coverage.launches_without_work == analysis.coverage.kernels_missing == 0
+    assert 0 < analysis.coverage.kernel_launches < 960
+    assert analysis.totals.gap_ratio is not None
+
+
+def test_launches_to_another_device_are_launches_all_the_same() -> None:
+    there = Stream(7, device=1, context=2)
+    program: list[Operation] = [Launch("a", 1_000), Launch("b", 1_000, there)] * 20
+    trace = to_trace(simulate([Process([program], gpus=(0, 1))], Machine(module_load_ns=0)))
+    analysis = advisor.analyze(trace, device=0)
+    assert analysis.totals.kernels == 20
+    assert analysis.coverage.launches_without_work == 0
+    causes = analysis.totals.causes
+    assert causes[Cause.DISPATCH] > 0
+    assert causes[Cause.API] == 0

@@ -143,6 +143,14 @@ def test_a_trace_that_is_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> No
     assert any("cut off" in note for note in trace.diagnostics)
 
 
+def test_a_trace_that_is_cut_off_before_its_kernels_says_that_it_is(tmp_path: Path) -> None:
+    operators = [event("cpu_op", "aten::add", 1.0 + number, 2.0) for number in range(9)]
+    path = written(tmp_path / "t.json", [*operators, event("kernel", "k", 4.0, 2.0, device=0, stream=7)])
+    path.write_text(path.read_text(encoding="utf-8").partition('{"ph": "X", "cat": "kernel"')[0] + '{"ph"', "utf-8")
+    with pytest.raises(CannotDecide, match="is cut off"):
+        advisor.read_trace(path)
+
+
 def test_a_damaged_event_costs_only_itself(tmp_path: Path) -> None:
     run = SAMPLES["sync_bound_loop"]()
     path = tmp_path / "run.json"

@@ -192,7 +192,7 @@
     const run = graph.source === "trace" ? "of the trace" : "of a run";
     const figures = [
       ["Gap ratio", percent(graph.gap_ratio), graph.gap_ratio === null ? "not decidable" : `threshold ${percent(data.threshold)}`],
-      ["Fusion could save", percent(graph.most_share), `at most, ${run}`],
+      ["Gaps to remove", percent(graph.most_share), `by fusion, at most, ${run}`],
       [`${device} busy`, percent(totals.busy_ns / totals.span_ns), `${duration(totals.busy_ns)} of ${duration(totals.span_ns)}`],
       [unit === "kernel" ? "Kernels" : "Nodes", grouped(totals.kernels),
         unit === "kernel" ? plural(totals.launch_calls, "launch call") : plural(data.graphs_in_all, "graph")],
@@ -283,7 +283,7 @@
       { title: "verdict", value: (graph) => graph.verdict, cell: (graph) => el("span", { class: graph.flagged ? "verdict flagged" : "verdict" }, graph.verdict) },
       { title: data.graphs[0].source === "trace" ? "time" : "a run's time", cell: (graph) => bar(timeParts(graph.causes, graph.busy_ns), graph.busy_ns + sum(Object.values(graph.causes)) || 1, true) },
       { title: "gap ratio", number: true, value: (graph) => graph.gap_ratio, cell: (graph) => [percent(graph.gap_ratio), el("small", {}, `p95 ${percent(graph.p95_gap_ratio)}`)] },
-      { title: "fusion saves at most", number: true, value: (graph) => graph.most_share, cell: (graph) => percent(graph.most_share) },
+      { title: "removable gaps, at most", number: true, value: (graph) => graph.most_share, cell: (graph) => percent(graph.most_share) },
       { title: "span", number: true, value: (graph) => graph.span_ns, cell: (graph) => duration(graph.span_ns) },
       { title: `${unit}s`, number: true, value: (graph) => graph.kernels_per_instance, cell: (graph) => grouped(graph.kernels_per_instance) },
       { title: "runs", number: true, value: (graph) => graph.instances, cell: (graph) => [grouped(graph.instances), graph.warmup ? el("small", {}, `${grouped(graph.warmup)} warm-up`) : null] },

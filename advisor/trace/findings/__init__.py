@@ -52,8 +52,12 @@ RULES: Mapping[str, Rule] = {
 
 
 def find(facts: Facts) -> tuple[Finding, ...]:
-    """All findings: by severity, then by the predicted saving over the whole trace, then by the share of the time."""
-    found = [finding for rule in RULES.values() for finding in rule.find(facts)]
+    """All findings: by severity, then by the predicted saving over the whole trace, then by the share of the time.
+
+    Where kernels are missing, nothing is said of idle time but that.
+    """
+    rules = RULES.values() if facts.evidence.launches.complete else (cannot_decide.RULE,)
+    found = [finding for rule in rules for finding in rule.find(facts)]
     return tuple(sorted(found, key=_rank))
 
 

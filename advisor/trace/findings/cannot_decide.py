@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from advisor.trace.causes import Cause
 from advisor.trace.findings.finding import HIGH, MEDIUM_SHARE, Finding, Rule, severity
+from advisor.trace.launches import MOST_MISSING
 from advisor.trace.trace import WorkKind
 from advisor.trace.verdicts import CANNOT_DECIDE
 from advisor.words import percent, plain
@@ -29,7 +30,17 @@ def _find(facts: Facts) -> Iterator[Finding]:
     unknown = totals.causes[Cause.UNKNOWN] / max(totals.span_ns, 1)
     orphans = facts.evidence.launches.call < 0
     migrations = int((orphans & (facts.trace.works.kind != WorkKind.KERNEL)).sum())
-    if coverage.orphans and (undecided or unknown >= MEDIUM_SHARE):
+    complete = facts.evidence.launches.complete
+    if not complete:
+        reasons.append(
+            f"{coverage.kernels_missing:,} of {coverage.kernel_launches:,} kernels that were launched are not in the "
+            "trace, and what lies in their place looks idle"
+        )
+        advice.append(
+            "Let the program wait for the GPU before recording ends, record less at a time, and heed what the profiler "
+            f"says of lost events: `{RECORD}`."
+        )
+    if coverage.orphans and ((undecided and complete) or unknown >= MEDIUM_SHARE):
         reasons.append(
             f"{coverage.orphans:,} of {coverage.work:,} works have no launch call, and {percent(unknown)} of the "
             "time the GPU waits for them"
@@ -61,6 +72,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
             "work": coverage.work,
             "orphans": coverage.orphans,
             "orphans_that_are_no_kernels": migrations,
+            "kernel_launches": coverage.kernel_launches,
+            "kernels_missing": coverage.kernels_missing,
             "unknown_ns": totals.causes[Cause.UNKNOWN],
             "graph_level": coverage.graph_level,
         },
@@ -72,12 +85,15 @@ RULE = Rule(
     title="the trace does not show enough",
     means=(
         "Works without a launch call have gaps of unknown cause, and a CUDA graph recorded as one interval hides the "
-        "gaps inside. Where that could move the gap ratio over the threshold, or under it, no ratio is told."
+        "gaps inside. Where that could move the gap ratio over the threshold, or under it, no ratio is told. Where "
+        "kernels are missing, the GPU seems to idle while it worked, and no figure of idle time holds."
     ),
     found=(
         "A graph's gap ratio lies on one side of the threshold with the unknown gaps and hidden intervals left out, "
         "and on the other with all of them counted as fusible (high). Or works without a launch call cost 5 % of the "
-        "time or more (medium, from 20 % high). Or CUDA graph launches were recorded as a whole (info)."
+        "time or more (medium, from 20 % high). Or CUDA graph launches were recorded as a whole (info). Or over "
+        f"{percent(MOST_MISSING)} of the launch calls of kernels have no kernel in the trace (high): no ratio and no "
+        "other finding is told then."
     ),
     advice=(
         f"Record again with `{RECORD} -o trace PROGRAM`, and `nsys export --type sqlite trace.nsys-rep`. Begin "

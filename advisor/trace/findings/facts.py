@@ -77,6 +77,20 @@ class Facts:
             for name in named[:most]
         ]
 
+    def longest_kernel(self, subject: Subject) -> tuple[str, float] | None:
+        """The kernel in which a graph's measured runs spend most time, and its share of all their works' time."""
+        works, runs = self.trace.works, self.evidence.runs
+        mine = runs.measured & (runs.graph == subject.index)
+        rows = np.flatnonzero(runs.of_work >= 0)
+        rows = rows[mine[runs.of_work[rows]]]
+        took = works.end[rows] - works.start[rows]
+        kernels = works.kind[rows] == WorkKind.KERNEL
+        if not took[kernels].any():
+            return None
+        by_name = np.bincount(works.name[rows[kernels]], took[kernels])
+        longest = int(by_name.argmax())
+        return self.trace.work_names[longest], float(by_name[longest] / took.sum())
+
     def calls_in_run(self, subject: Subject, call_class: CallClass) -> float:
         """How many calls of a class a run of the subject makes between its launches, the mean over measured runs."""
         runs = self.evidence.runs

@@ -23,39 +23,50 @@ def _find(facts: Facts) -> Iterator[Finding]:
     for subject in facts.subjects:
         if subject.verdict != GPU_BOUND or subject.index is None:
             continue
-        longest = max(facts.kernels, key=lambda row: row.duration_ns)
-        whole = sum(row.duration_ns for row in facts.kernels)
         idle = sum(subject.causes.values())
         where = f"{subject.where} the {subject.device}"
+        longest = facts.longest_kernel(subject)
+        look = "" if longest is None else _look(*longest, subject)
         yield Finding(
             id=RULE.id,
             severity=INFO,
             graph=subject.graph,
             message=(
-                f"{where} works for {duration(subject.busy_ns)} and idles for {duration(idle)}: removing every launch "
-                f"would {subject.at_most}."
+                f"{where} works for {duration(subject.busy_ns)} and idles for {duration(idle)}{_rest(subject, idle)}: "
+                f"removing every launch would {subject.at_most}."
             ),
-            advice=(
-                f"Look at the kernels: `{_cut(short_name(longest.name))}` takes "
-                f"{percent(longest.duration_ns / whole)} of all {subject.device} time.{_traffic(subject)}"
-            ),
+            advice=f"Look at the kernels{look}.{_traffic(subject)}",
             saving_ns=None,
             evidence=subject.evidence(subject.share(subject.fusible_ns))
             | {"exposed_gap_ns": idle, "fusible_ns": subject.fusible_ns},
         )
 
 
-def _cut(name: str) -> str:
-    return name if len(name) <= NAME_SHOWN else name[: NAME_SHOWN - 1] + "…"
+def _rest(subject: Subject, idle: int) -> str:
+    """What else there is of its time: from its first launch call on, the device may work for others."""
+    if subject.span_ns - subject.busy_ns - idle < MEDIUM_SHARE * subject.span_ns:
+        return ""
+    return f" ({duration(subject.span_ns)} from its first launch call to its end, with the work queued before its own)"
+
+
+def _look(name: str, share: float, subject: Subject) -> str:
+    name = short_name(name)
+    shown = name if len(name) <= NAME_SHOWN else name[: NAME_SHOWN - 1] + "…"
+    return f": `{shown}` takes {percent(share)} of the {subject.device}'s time there"
 
 
 def _traffic(subject: Subject) -> str:
+    """What fusion may save inside kernels, beside the gaps between them."""
     levers = subject.levers
-    if levers is None or levers.fusion_ns[1] < MEDIUM_SHARE * subject.busy_ns:
+    if levers is None:
+        return ""
+    low, high = levers.fusion_ns
+    inside = min(high - low, subject.busy_ns)
+    if inside < MEDIUM_SHARE * subject.busy_ns:
         return ""
     return (
         f" Fusing its {counted(levers.chains, 'chain')} may still save memory traffic, predicted at most "
-        f"{duration(levers.fusion_ns[1])} of its {duration(subject.busy_ns)}."
+        f"{duration(inside)} of the {duration(subject.busy_ns)} that it works."
     )
 
 
@@ -67,8 +78,8 @@ RULE = Rule(
         "save them gains next to nothing; only shorter kernels make a run faster."
     ),
     found=(
-        "The graph's gap ratio is not over the threshold (20 % unless --threshold says otherwise), and neither is its "
-        "idle time as a share of idle plus busy time. Severity: info."
+        "The graph's gap ratio is not over the threshold (20 % unless --threshold says otherwise, and never more than "
+        "half), and neither is its idle time as a share of idle plus busy time. Severity: info."
     ),
     advice=(
         "Look at the longest kernels: a lower precision, better libraries or algorithms, less to compute. Fusing "

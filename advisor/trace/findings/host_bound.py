@@ -19,7 +19,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
     for subject, ns, share in facts.with_share(Cause.HOST, MEDIUM_SHARE):
         worst = severity(share)
         calls = "CUDA call" if subject.device == "GPU" else "node"
-        advice = f"Look at the CPU first: fusion would {subject.at_most}."
+        advice = f"Look at the CPU first: {subject.fusible_gaps}."
         if subject.index is None:
             advice = "If runs should follow each other at once, prepare the next one while this one runs."
         elif subject.graph is None:

@@ -37,7 +37,7 @@ def overhead(facts: Facts, rule: str, cause: Cause, waits_for: str) -> Iterator[
         rest = subject.fusible_ns - subject.causes[cause]
         if subject.index is not None and (rest >= subject.causes[cause] / 4 or severity(share) == INFO):
             most = subject.most_ns
-            message += f" In all, fusion could remove {duration(most)} at most ({percent(subject.share(most))})."
+            message += f" In all, fusion can remove gaps of {duration(most)} at most ({percent(subject.share(most))})."
         yield Finding(
             id=rule,
             severity=severity(share),

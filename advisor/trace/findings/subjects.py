@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from advisor.trace.causes import FUSIBLE, Cause
-from advisor.trace.verdicts import decided_ratio, verdict
 from advisor.words import duration, percent, plain
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     from advisor.trace.figures import Causes, Evidence, GraphFigures, Totals
     from advisor.trace.levers import Levers
     from advisor.trace.trace import Trace
+    from advisor.trace.verdicts import Judge
 
 __all__ = ["Subject", "find_subjects"]
 
@@ -62,6 +62,13 @@ class Subject:
         return f"save {percent(self.share(self.most_ns))} at most" if self.most_ns else "save nothing"
 
     @property
+    def fusible_gaps(self) -> str:
+        """The same in words on fusion, which may save time inside kernels besides."""
+        if not self.most_ns:
+            return "fusion can remove none of its gaps"
+        return f"the gaps that fusion can remove are {percent(self.share(self.most_ns))} of its time at most"
+
+    @property
     def repeats(self) -> bool:
         """There are several runs, so that what happens in one happens in each."""
         return self.runs > 1
@@ -94,7 +101,7 @@ def find_subjects(
     graphs: Sequence[GraphFigures],
     evidence: Evidence,
     levers: Sequence[Levers],
-    threshold: float,
+    judge: Judge,
 ) -> tuple[Subject, ...]:
     """Of each name the graph that takes most time, if that is enough to matter; and the time between runs, if any.
 
@@ -104,7 +111,7 @@ def find_subjects(
         graphs: Its graphs.
         evidence: Its runs and gaps.
         levers: One for each of the graphs.
-        threshold: Over this gap ratio a subject is flagged.
+        judge: What flags a subject, and names its verdict.
 
     Returns:
         Those first that take the most time, the time between runs last.
@@ -130,11 +137,11 @@ def find_subjects(
             runs=int((runs.measured & (runs.graph == index)).sum()),
             levers=levers[index],
         )
-    between = _between_runs(trace, totals, evidence, threshold, device)
+    between = _between_runs(trace, totals, evidence, judge, device)
     return (*subjects.values(), *([between] if between else []))
 
 
-def _between_runs(trace: Trace, totals: Totals, evidence: Evidence, threshold: float, device: str) -> Subject | None:
+def _between_runs(trace: Trace, totals: Totals, evidence: Evidence, judge: Judge, device: str) -> Subject | None:
     """The idle time that belongs to no run, from the end of the first measured run to the end of the last one."""
     instances, measured, timeline = evidence.instances, evidence.runs.measured, evidence.timeline
     if measured.sum() < 2 or not len(instances):
@@ -156,7 +163,7 @@ def _between_runs(trace: Trace, totals: Totals, evidence: Evidence, threshold: f
         return None
     causes = {cause: int(between[cause]) for cause in Cause}
     busy = max(span - int(in_runs.sum()) - int(between.sum()), 0)
-    ratio = decided_ratio(causes, busy, 0, threshold)
+    ratio = judge.ratio(causes, busy, 0)
     return Subject(
         device=device,
         graph=None,
@@ -165,8 +172,8 @@ def _between_runs(trace: Trace, totals: Totals, evidence: Evidence, threshold: f
         busy_ns=busy,
         causes=causes,
         gap_ratio=ratio,
-        flagged=ratio is not None and ratio > threshold,
-        verdict=verdict(causes, busy, ratio, threshold),
+        flagged=judge.flags(ratio),
+        verdict=judge.verdict(causes, busy, ratio),
         runs=0,
         levers=None,
     )

@@ -21,7 +21,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
         calls = facts.longest_calls(CallClass.SYNC)
         fusion = ""
         if subject.index is not None:
-            fusion = f" Fusion would {subject.at_most}."
+            fusion = f" {subject.fusible_gaps[0].upper()}{subject.fusible_gaps[1:]}."
         named = f" ({calls[0]['name']} most of all)" if calls else ""
         yield Finding(
             id=RULE.id,

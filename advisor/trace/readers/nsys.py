@@ -92,6 +92,8 @@ PUSH_POP_RANGE, START_END_RANGE, DOMAIN_CREATE = 59, 60, 75
 _IS_RANGE = f"eventType IN ({PUSH_POP_RANGE}, {START_END_RANGE})"
 FROM_THE_HOST = 2**31 - 1
 """The device of a CUDA graph that begins with a node on the host."""
+CLOCKS_APART_NS = 1_000_000
+"""Far more than the clocks of host and GPU differ in a recording (some µs), far less than a recording takes."""
 WARNING, ERROR = 2, 3
 LOST_EVENTS = re.compile(r"(?!No \w+ events collected).*(CUDA|not all|drop|lost|overflow|incomplete|buffer)", re.I)
 
@@ -173,16 +175,23 @@ def _assemble(path: Path, database: Database, tables: Mapping[str, Pieces]) -> T
     calls, _ = _closed(_stacked(tables, CALL_TABLES, CALL_COLUMNS))
     overheads, _ = _closed(_stacked(tables, OVERHEAD_TABLES, OVERHEAD_COLUMNS))
     ranges, unclosed_ranges = _closed(_ranges(tables))
-    if 2 * len(works["start"]) <= len(recorded["start"]):
-        raise CannotDecide(_nothing_to_analyze(path, len(calls["start"]), dropped))
 
     tids, thread = dense_codes(np.concatenate([calls["tid"], overheads["tid"], ranges["tid"]]))
     call_thread, overhead_thread, range_thread = np.split(thread, np.cumsum([len(calls["tid"]), len(overheads["tid"])]))
     pids, process, owner = _process_codes(tables, works["pid"], tids)
+    lost = _start_is_lost(works, process, calls, owner[call_thread])
+    if lost.any():
+        zero_time += int((works["start"][lost] < 0).sum())
+        dropped += int(lost.sum())
+        works, process = {name: column[~lost] for name, column in works.items()}, process[~lost]
+    if 2 * len(works["start"]) <= len(recorded["start"]):
+        raise CannotDecide(_nothing_to_analyze(path, len(calls["start"]), dropped))
+
     work_names, work_name = _work_names(database, works)
     call_names, call_name = _names(database, calls["name"])
     range_names, range_name = _range_names(database, tables, ranges)
     devices, device = _devices(database, pids[process], _placed(works["ordinal"], process))
+    first, stream = distinct_rows(process.astype(np.int64), works["context"], works["stream"])
     tool_version, schema_version = _versions(database)
     return Trace(
         path=path,
@@ -195,7 +204,7 @@ def _assemble(path: Path, database: Database, tables: Mapping[str, Pieces]) -> T
             kind=works["kind"].astype(np.uint8),
             process=process,
             device=device,
-            stream=distinct_rows(process.astype(np.int64), works["context"], works["stream"])[1].astype(np.int64),
+            stream=stream.astype(np.int64),
             correlation=works["correlation"],
             name=work_name,
             graph_node=works["graph_node"],
@@ -209,6 +218,7 @@ def _assemble(path: Path, database: Database, tables: Mapping[str, Pieces]) -> T
         processes=_process_names(database, pids),
         threads=owner,
         devices=devices,
+        streams=tuple(zip(works["context"][first].tolist(), works["stream"][first].tolist(), strict=True)),
         zero_time=zero_time,
         unclosed_ranges=unclosed_ranges,
         diagnostics=_diagnostics(database),
@@ -217,7 +227,7 @@ def _assemble(path: Path, database: Database, tables: Mapping[str, Pieces]) -> T
 
 def _nothing_to_analyze(path: Path, calls: int, dropped: int) -> str:
     if dropped:
-        return f"{path}: {dropped:,} of its GPU records have no end, or one before their start: {RECORD_AGAIN}"
+        return f"{path}: {dropped:,} of its GPU records have no start, no end, or an end before it: {RECORD_AGAIN}"
     if calls:
         return (
             f"{path} has {calls:,} CUDA API calls but no work on a GPU (kernel tracing failed or was not permitted, "
@@ -249,6 +259,31 @@ def _closed(rows: Table) -> tuple[Table, int]:
     closed = (rows["end"] != 0) & (rows["end"] >= rows["start"])
     dropped = len(closed) - int(closed.sum())
     return (rows if dropped == 0 else {name: column[closed] for name, column in rows.items()}), dropped
+
+
+def _start_is_lost(
+    works: Table, process: NDArray[np.int32], calls: Table, caller: NDArray[np.int32]
+) -> NDArray[np.bool_]:
+    """Which works begin at 0 or before though their launch call came later: no work does, so it was not recorded when.
+
+    Args:
+        works: The works.
+        process: Shape (works,): each one's process.
+        calls: The API calls.
+        caller: Shape (calls,): each one's process.
+    """
+    lost = np.zeros(len(process), np.bool_)
+    early = np.flatnonzero((works["start"] <= 0) & (works["correlation"] != 0))
+    if not len(early) or not len(caller):
+        return lost
+    owners = np.concatenate([process[early], caller]).astype(np.int64)
+    rows, pair = distinct_rows(owners, np.concatenate([works["correlation"][early], calls["correlation"]]))
+    launched = np.full(len(rows), np.iinfo(np.int64).max)
+    np.minimum.at(launched, pair[len(early) :], calls["start"])
+    launched = launched[pair[: len(early)]]
+    has_call = launched < np.iinfo(np.int64).max
+    lost[early] = has_call & (launched - CLOCKS_APART_NS > works["start"][early])
+    return lost
 
 
 def _works(tables: Mapping[str, Pieces]) -> Table:

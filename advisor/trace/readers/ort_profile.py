@@ -32,7 +32,18 @@ import numpy as np
 
 from advisor.errors import BadInput, CannotDecide
 from advisor.trace.readers.json_events import WHOLE_MICROSECONDS, EventFile, Names, columns, integer, nanoseconds
-from advisor.trace.trace import RUN_RETURNS, Calls, Device, Overheads, Ranges, Trace, WorkKind, Works, distinct_rows
+from advisor.trace.trace import (
+    RUN_RETURNS,
+    Calls,
+    Device,
+    Overheads,
+    Ranges,
+    Trace,
+    WorkKind,
+    Works,
+    dense_codes,
+    distinct_rows,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -181,6 +192,7 @@ def _on_cpu(path: Path, recorded: _Recorded, notes: list[str]) -> Trace:
         "the latency without profiling before acting on gaps between short nodes"
     )
     number = np.arange(1, count + 1)
+    pool, stream = distinct_rows(ran["pid"], ran["tid"])
     return _trace(
         path,
         recorded,
@@ -190,7 +202,7 @@ def _on_cpu(path: Path, recorded: _Recorded, notes: list[str]) -> Trace:
             kind=np.full(count, WorkKind.KERNEL, np.uint8),
             process=np.searchsorted(pids, ran["pid"]).astype(np.int32),
             device=np.zeros(count, np.int32),
-            stream=distinct_rows(ran["pid"], ran["tid"])[1].astype(np.int64),
+            stream=stream.astype(np.int64),
             correlation=number,
             name=ran["op"].astype(np.int32),
             graph_node=np.zeros(count, np.int64),
@@ -200,6 +212,7 @@ def _on_cpu(path: Path, recorded: _Recorded, notes: list[str]) -> Trace:
         pids=pids,
         work_names=recorded.ops.texts(),
         device=Device(0, 0, True, 0, "CPU", gpu=False),
+        streams=range(1, len(pool) + 1),
         notes=notes,
     )
 
@@ -232,6 +245,7 @@ def _on_gpu(path: Path, recorded: _Recorded, providers: list[str], notes: list[s
     notes.append("the profile does not say which GPU ran a kernel: all count as one device")
     count = len(kernels["start"])
     pids = np.unique(threads.pid)
+    streams, stream = dense_codes(kernels["stream"])
     return _trace(
         path,
         recorded,
@@ -241,7 +255,7 @@ def _on_gpu(path: Path, recorded: _Recorded, providers: list[str], notes: list[s
             kind=np.where(copies, WorkKind.MEMCPY, WorkKind.KERNEL).astype(np.uint8),
             process=np.searchsorted(pids, nodes["pid"][np.maximum(kernels["node"], 0)]).astype(np.int32),
             device=np.zeros(count, np.int32),
-            stream=kernels["stream"],
+            stream=stream.astype(np.int64),
             correlation=kernels["node"] + 1,
             name=kernels["name"].astype(np.int32),
             graph_node=np.zeros(count, np.int64),
@@ -257,6 +271,7 @@ def _on_gpu(path: Path, recorded: _Recorded, providers: list[str], notes: list[s
         pids=pids,
         work_names=names,
         device=Device(0, 0, False, int(pids[0]), ", ".join(providers)),
+        streams=streams.tolist(),
         notes=notes,
     )
 
@@ -271,6 +286,7 @@ def _trace(
     pids: NDArray[np.int64],
     work_names: tuple[str, ...],
     device: Device,
+    streams: Iterable[int],
     notes: list[str],
 ) -> Trace:
     """A trace whose API calls are the executor's calls of nodes, and the return of each execution."""
@@ -307,6 +323,7 @@ def _trace(
         processes=tuple((pid, "") for pid in pids.tolist()),
         threads=np.searchsorted(pids, threads.pid).astype(np.int32),
         devices=(device,),
+        streams=tuple((0, number) for number in streams),
         zero_time=0,
         unclosed_ranges=0,
         diagnostics=tuple(notes),

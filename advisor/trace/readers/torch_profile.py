@@ -89,7 +89,7 @@ def read_torch_profile(path: Path, progress: Callable[[str], None] | None = None
     recorded = _Recorded(events)
     say("joining events")
     if not len(recorded.works["start"]):
-        raise _nothing_to_analyze(path, recorded)
+        raise _nothing_to_analyze(path, recorded, cut_off=events.cut_off)
     return _assemble(path, events, recorded)
 
 
@@ -161,8 +161,13 @@ def _args(event: Mapping[str, Any]) -> Mapping[str, Any]:
     return args if isinstance(args, dict) else {}
 
 
-def _nothing_to_analyze(path: Path, recorded: _Recorded) -> BadInput | CannotDecide:
+def _nothing_to_analyze(path: Path, recorded: _Recorded, *, cut_off: bool) -> BadInput | CannotDecide:
     calls = len(recorded.calls["start"])
+    if cut_off:
+        return CannotDecide(
+            f"{path} is cut off, and up to there it has no work on a GPU, which a trace lists last: copy it again, or "
+            "record it anew and let the program end"
+        )
     if recorded.zero_time:
         return CannotDecide(f"{path}: none of its {recorded.zero_time:,} GPU events has a time: {RECORD_AGAIN} anew")
     if calls or recorded.operators or len(recorded.ranges["start"]):
@@ -180,7 +185,7 @@ def _assemble(path: Path, events: EventFile, recorded: _Recorded) -> Trace:
     pids, thread_pids, thread_of = _threads(calls, ranges, overheads)
     process, correlation = _processes_of_works(works, calls, pids, notes)
     devices, device = _devices(events.about, works["device"], process, pids)
-    _, stream = distinct_rows(process, works["device"], works["context"], works["stream"])
+    first, stream = distinct_rows(process, works["device"], works["context"], works["stream"])
     call_thread, range_thread, overhead_thread = np.split(
         thread_of, np.cumsum([len(calls["start"]), len(ranges["start"])])
     )
@@ -210,6 +215,7 @@ def _assemble(path: Path, events: EventFile, recorded: _Recorded) -> Trace:
         processes=tuple((pid, recorded.process_names.get(pid, "")) for pid in pids.tolist()),
         threads=np.searchsorted(pids, thread_pids).astype(np.int32),
         devices=devices,
+        streams=tuple(zip(works["context"][first].tolist(), works["stream"][first].tolist(), strict=True)),
         zero_time=recorded.zero_time,
         unclosed_ranges=0,
         diagnostics=tuple(notes),
