@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,7 @@ from advisor.measure.session import (
 from advisor.output import staged
 from advisor.trace.analyze import THRESHOLD, analyze
 from advisor.trace.readers import read_trace
+from advisor.trace.verdicts import CANNOT_DECIDE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -139,9 +140,29 @@ class ModelProfile:
     notes: tuple[str, ...] = ()
 
     @property
+    def gaps_hidden(self) -> bool:
+        """The gaps between nodes while recorded alone last longer than a whole run without ONNX Runtime's profiler."""
+        return self.recorder == "onnxruntime" and self.analysis.graph_figures[0].fusible_gap_ns >= self.latency_ns
+
+    @property
     def run(self) -> GraphFigures:
-        """Medians over the runs: span, busy time, gaps, their ratio, and the flag."""
-        return self.analysis.graph_figures[0]
+        """Medians over the runs as they were recorded: span, busy time, gaps, their ratio, and the flag.
+
+        What ONNX Runtime's profiler itself takes is in them. Where that hides the gaps there is no ratio, no flag, and
+        the verdict is that it cannot be decided.
+        """
+        medians = self.analysis.graph_figures[0]
+        if not self.gaps_hidden:
+            return medians
+        return replace(
+            medians,
+            gap_ratio=None,
+            p5_gap_ratio=None,
+            p95_gap_ratio=None,
+            fusible_share=None,
+            flagged=False,
+            verdict=CANNOT_DECIDE,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """The document `advisor.profile/1`, see `advisor schema profile`."""

@@ -57,7 +57,14 @@ def _summary(profile: ModelProfile) -> Panel:
     run, threshold = profile.run, percent(profile.analysis.threshold)
     unit = "node" if profile.recorder == "onnxruntime" else "kernel"
     text = Text()
-    if run.gap_ratio is None:
+    if profile.gaps_hidden:
+        text.append(
+            f"Cannot tell how much of a run passes between its {unit}s: while it is recorded, "
+            f"{duration(run.fusible_gap_ns)} do, more than a whole run takes without the profiler "
+            f"({duration(profile.latency_ns)}).",
+            style="bold",
+        )
+    elif run.gap_ratio is None:
         text.append("Cannot decide: the recording does not show enough of the gaps.", style="bold")
     else:
         side = "over" if run.flagged else "not over"

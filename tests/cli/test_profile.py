@@ -11,7 +11,9 @@ import os
 import shutil
 import sqlite3
 import sys
+from dataclasses import replace
 from importlib.resources import files
+from io import StringIO
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,12 +22,14 @@ import jsonschema
 import numpy as np
 import onnx
 import pytest
+from rich.console import Console
 
 import advisor as package
 from advisor.measure import profile as profiling
 from advisor.measure.machine import Fact
 from advisor.measure.profile import WARM_UP_RUNS, profile
 from advisor.measure.session import CPU, Level
+from advisor.report.profile_text import render_profile
 from tests.cli.command import Command, in_process
 from tests.fuse.fused_models import with_kernels
 from tests.fuse.graphs import proto
@@ -103,18 +107,31 @@ def test_the_ratio_is_gaps_over_gaps_and_kernel_time_of_a_run(model: Path, tmp_p
     assert result.run.gap_ratio == pytest.approx(np.median(ratios[result.run.warmup :]), abs=1e-6)
 
 
-def test_a_ratio_over_the_threshold_is_flagged(advisor: Command, tmp_path: Path) -> None:
-    """Nodes of one element take less time than the executor needs between them."""
-    body = " ".join(f"v{number + 1} = Relu(v{number})" for number in range(60))
-    path = tmp_path / "tiny.onnx"
-    onnx.save(proto(f"(float[1] v0) => (float[1] v60) {{ {body} }}"), path)
-    low = document(advisor("profile", path, *SHORT, "--level", "off", "--threshold", "0.0001", "--json", "-"))
-    high = document(advisor("profile", path, *SHORT, "--level", "off", "--threshold", "1", "--json", "-"))
+def test_a_ratio_over_the_threshold_is_flagged(advisor: Command, model: Path) -> None:
+    long = (*SHORT, "--level", "off", "--batch", "256")
+    low = document(advisor("profile", model, *long, "--threshold", "0.0001", "--json", "-"))
+    high = document(advisor("profile", model, *long, "--threshold", "1", "--json", "-"))
     assert low["flagged"]
     assert low["profiled"]["gap_ratio"] > 0.0001
     assert not high["flagged"]
-    shown = advisor("profile", path, *SHORT, "--level", "off", "--threshold", "0.0001")
+    shown = advisor("profile", model, *long, "--threshold", "0.0001")
     assert "over the threshold" in " ".join(shown.stdout.replace("│", "").split())
+
+
+def test_gaps_that_are_longer_than_a_run_without_profiler_tell_nothing(model: Path) -> None:
+    result = profile(model, provider="cpu", runs=5, threads=1, level=Level.OFF, threshold=0.0001)
+    gap = result.analysis.graph_figures[0].fusible_gap_ns
+    assert gap > 0
+    hidden, told = (replace(result, latency_ns=latency) for latency in (gap, gap + 1))
+    assert (hidden.run.gap_ratio, hidden.run.flagged, hidden.run.verdict) == (None, False, "cannot-decide")
+    parsed = hidden.to_dict()
+    jsonschema.Draft202012Validator(SCHEMA).validate(parsed)
+    assert (parsed["profiled"]["gap_ratio"], parsed["profiled"]["fusible_gap_ns"]) == (None, gap)
+    assert told.run == result.analysis.graph_figures[0]
+    for subject, first in ((hidden, "Cannot tell"), (told, "Gap ratio")):
+        shown = StringIO()
+        Console(file=shown, width=100).print(render_profile(subject, top=3, width=100))
+        assert first in shown.getvalue()
 
 
 def test_the_kept_profile_can_be_analysed(advisor: Command, model: Path, tmp_path: Path) -> None:
