@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Kind", "check_writable", "staged", "write_text", "written"]
 
 HEAD_BYTES = 4096
+LONGEST_PREFIX = 50
 _CONTROL = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 
 written: list[Path] = []
@@ -80,7 +81,8 @@ def staged(target: Path) -> Iterator[Path]:
         written.append(named)
         return
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        # A name may be as long as a name can be.
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:LONGEST_PREFIX]}.", dir=target.parent)
     except OSError as error:
         raise BadInput(f"cannot write {target}: {error.strerror}") from None
     os.close(handle)

@@ -90,6 +90,12 @@ def test_a_model_takes_the_place_of_a_model_only(tmp_path: Path) -> None:
     assert notes.read_text(encoding="utf-8") == "# Notes\n"
 
 
+def test_a_name_may_be_as_long_as_a_name_can_be(tmp_path: Path) -> None:
+    target = tmp_path / ("é" * 127)
+    write_text(target, "text")
+    assert target.read_text(encoding="utf-8") == "text"
+
+
 def test_what_utf_8_cannot_hold_is_a_question_mark(tmp_path: Path) -> None:
     write_text(tmp_path / "file", "a\udcff")
     assert (tmp_path / "file").read_bytes() == b"a?"

@@ -62,7 +62,7 @@ def _check(path: Path) -> None:
         if not path.is_file():
             raise BadInput(f"{path} is no file: move it away first")
         return
-    place = next(parent for parent in path.parents if parent.exists())
+    place = next(parent for parent in path.parents if parent.exists() or parent.is_symlink())
     if not place.is_dir():
         raise BadInput(f"cannot write {path}: {place} is no folder")
     if not os.access(place, os.W_OK):

@@ -141,6 +141,9 @@ def test_half_a_job_is_never_written(advisor_command: Advisor, tmp_path: Path) -
         assert result.returncode == 2
         assert result.stderr.count("\n") == 1
         assert str(tmp_path / name) in result.stderr
+    (tmp_path / ".github").unlink()
+    (tmp_path / ".github").symlink_to("nowhere")
+    assert advisor_command("init-ci", "github", "--to", tmp_path).returncode == 2
     assert sorted(path.name for path in tmp_path.iterdir()) == [".github", ".gitlab-ci.yml"]
 
 
