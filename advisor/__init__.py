@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from advisor.trace.readers import read_trace
     from advisor.trace.trace import Trace
 
-# Since 2026 ONNX Runtime's builds for Linux and macOS send what they do to Microsoft, unless this is set before they are
-# loaded (https://github.com/microsoft/onnxruntime/pull/27379). Who wants that sets it to 0.
+# Since 2026 builds of ONNX Runtime for Linux and macOS send what they do to Microsoft, unless this is set before they
+# are loaded (https://github.com/microsoft/onnxruntime/pull/27379). Who wants that sets it to 0.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
 __all__ = [
