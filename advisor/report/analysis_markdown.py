@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from advisor.report.analysis_words import (
     CAUSE_WORDS,
     device_word,
+    idle_title,
     most_share,
     notes,
     subject,
@@ -70,13 +71,16 @@ def _causes(analysis: Analysis) -> Iterator[str]:
     if not totals.exposed_gap_ns:
         return
     device = device_word(analysis)
-    yield from (f"### Why the {device} was idle", "")
+    yield from (f"### {idle_title(analysis)}", "")
     yield from (row("cause", "idle", "share", "fusion removes it", "what it is"), "| --- | ---: | ---: | :---: | --- |")
     for cause, ns in sorted(totals.causes.items(), key=lambda item: -item[1]):
         if ns:
             share = percent(ns / totals.exposed_gap_ns)
             yes = "yes" if cause in FUSIBLE else ""
             yield row(cause.key, duration(ns), share, yes, CAUSE_WORDS[cause].replace("GPU", device))
+    if not analysis.evidence.launches.complete:
+        yield ""
+        return
     of_span = percent(totals.fusible_gap_ns / totals.span_ns)
     yield from ("", f"Fusion can remove {duration(totals.fusible_gap_ns)} in all, {of_span} of the time.", "")
 

@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.panel import Panel
 from rich.text import Text
 
-from advisor.report.analysis_words import CAUSE_WORDS, device_word, headline, notes, whole_trace, worth
+from advisor.report.analysis_words import CAUSE_WORDS, device_word, headline, idle_title, notes, whole_trace, worth
 from advisor.report.chain_names import chain_name
 from advisor.report.tables import titled
 from advisor.trace.causes import FUSIBLE
@@ -91,10 +91,10 @@ def _cut(name: str) -> Text:
 
 
 def _causes(analysis: Analysis, narrow: bool) -> RenderableType:
-    totals = analysis.totals
+    totals, complete = analysis.totals, analysis.evidence.launches.complete
     if totals.exposed_gap_ns == 0:
         return Text(f"The {device_word(analysis)} was never idle between its first and last work.\n")
-    table = titled(f"Why the {device_word(analysis)} was idle")
+    table = titled(idle_title(analysis))
     table.add_column("cause", no_wrap=True)
     for heading in ("idle", "share"):
         table.add_column(heading, justify="right", no_wrap=True)
@@ -105,10 +105,12 @@ def _causes(analysis: Analysis, narrow: bool) -> RenderableType:
         if ns == 0:
             continue
         share = ns / totals.exposed_gap_ns
-        removable = cause in FUSIBLE
+        removable = complete and cause in FUSIBLE
         bar = Text("█" * round(share * BAR_WIDTH), style="red" if removable else "blue")
         name = cause.key + (" *" if removable else "")
         table.add_row(name, duration(ns), percent(share), *([] if narrow else [bar]), _cut(CAUSE_WORDS[cause]))
+    if not complete:
+        return table
     of_span = percent(totals.fusible_gap_ns / totals.span_ns)
     footer = f"* fusion can remove it: {duration(totals.fusible_gap_ns)} in all, {of_span} of the time\n"
     return Group(table, Text(footer))

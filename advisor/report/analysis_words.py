@@ -20,6 +20,7 @@ __all__ = [
     "HEADLINES",
     "device_word",
     "headline",
+    "idle_title",
     "most_share",
     "notes",
     "subject",
@@ -189,6 +190,12 @@ def whole_trace(analysis: Analysis) -> str:
     where = counted(len(devices), "GPU") + (f" ({', '.join(names)})" if names else "")
     works = f"{counted(totals.kernels, 'kernel')}, {counted(totals.launch_calls, 'launch call')}"
     return f"{works} on {where}. {shares}"
+
+
+def idle_title(analysis: Analysis) -> str:
+    """What stands above the causes of idleness."""
+    was = "was" if analysis.evidence.launches.complete else "seems"
+    return f"Why the {device_word(analysis)} {was} idle"
 
 
 def notes(analysis: Analysis) -> Iterator[str]:
