@@ -371,7 +371,7 @@ def test_sizes_that_do_not_fit_are_named(advisor: Command, saved: Any) -> None:
 )
 def test_where_nothing_was_compared_nothing_is_called_equal(advisor: Command, saved: Any, one: str, other: str) -> None:
     """NaN throughout, or no element at all."""
-    arrays = {"low": np.array(-1, np.float32)} if "low" in one else {}
+    arrays: dict[str, Any] = {"low": np.array(-1, np.float32)} if "low" in one else {}
     a = saved("a.onnx", proto(one, **arrays))
     b = saved("b.onnx", proto(one.replace("y = Sqrt(m)", other), **arrays))
     result = advisor("verify", a, b, "--provider", "cpu")
