@@ -57,6 +57,7 @@ OTHER_FORMATS = (
     (b"PK\x03\x04", "a zip archive: unpack it first"),
     (b"<", "HTML or XML, perhaps the web page instead of the file: download it again"),
     (b"{", f"JSON, not an SQLite database: {EXPORT_AGAIN}"),
+    (b"[{", f"JSON, not an SQLite database: {EXPORT_AGAIN}"),
     (bytes(HEADER_BYTES), f"filled with zeros, an unfinished copy or download: copy it again, or {EXPORT_AGAIN}"),
 )
 REPORT_SUFFIXES = (".nsys-rep", ".qdrep", ".qdstrm")
