@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from advisor.errors import CannotDecide
 from advisor.fuse.model import save
-from advisor.measure.profile import ON_GPU, Subject, missing_tools
+from advisor.measure.profile import ON_GPU, Subject, missing_tools, recorded_run
 from advisor.measure.session import Level
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class GapFigures:
 
     Attributes:
         ratio: Gap ratio, as in `advisor analyze`: fusible gaps ÷ (fusible gaps + busy time); None where the recording
-            does not tell.
+            does not tell, or ONNX Runtime's profiler hides them.
         gap_ns: Fusible gaps of a run, ns.
         busy_ns: Time inside nodes or kernels, ns.
         works: Nodes that ran, or kernels.
@@ -79,6 +79,7 @@ def measure_gaps(
     provider: str,
     threads: int | None,
     latency_ns: float,
+    fused_ns: float | None = None,
 ) -> Gaps:
     """Record some runs of the original and of the fused model.
 
@@ -90,13 +91,14 @@ def measure_gaps(
         provider: Full name of the provider that runs both.
         threads: Threads inside an operator; None leaves it to ONNX Runtime.
         latency_ns: Of the original: decides how many runs are recorded.
+        fused_ns: Latency of the fused model; that of the original where it was not measured.
     """
     missing = missing_tools(provider, provider) if provider in ON_GPU else ()
     if missing:
         return Gaps(None, None, None, f"{missing[0].subject}: {missing[0].detail}")
     runs = int(min(max(SECONDS * 1e9 / latency_ns, FEWEST_RUNS), MOST_RUNS))
     try:
-        recorder, before = _figures(Subject(path, original, inputs, Level.ALL, threads), provider, runs)
+        recorder, before = _figures(Subject(path, original, inputs, Level.ALL, threads), provider, runs, latency_ns)
         if fused is None:
             return Gaps(recorder, before, None)
         with tempfile.TemporaryDirectory(prefix="advisor-") as folder:
@@ -104,12 +106,12 @@ def measure_gaps(
             if provider in ON_GPU:  # another process runs it
                 save(fused.model, file)
             subject = Subject(file, fused.model, inputs, Level.ALL, threads, tuple(fused.libraries))
-            return Gaps(recorder, before, _figures(subject, provider, runs)[1])
+            return Gaps(recorder, before, _figures(subject, provider, runs, fused_ns or latency_ns)[1])
     except CannotDecide as error:
         return Gaps(None, None, None, str(error))
 
 
-def _figures(subject: Subject, provider: str, runs: int) -> tuple[str, GapFigures]:
+def _figures(subject: Subject, provider: str, runs: int, latency_ns: float) -> tuple[str, GapFigures]:
     recorder, analysis = subject.recorded(provider, runs)
-    run = analysis.graph_figures[0]
+    run = recorded_run(recorder, analysis, latency_ns)
     return recorder, GapFigures(run.gap_ratio, run.fusible_gap_ns, run.busy_ns, run.kernels_per_instance)

@@ -142,7 +142,14 @@ def fuse(
         if not interrupted:
             say("recording the gaps of a run")
             gaps = measure_gaps(
-                original, applied, sets, path=path, provider=bench.provider, threads=threads, latency_ns=baseline_ns
+                original,
+                applied,
+                sets,
+                path=path,
+                provider=bench.provider,
+                threads=threads,
+                latency_ns=baseline_ns,
+                fused_ns=None if latency is None else latency.candidate_ns,
             )
         if batch_sizes and applied is not None and not interrupted:
             batches = measure_batches(

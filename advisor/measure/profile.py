@@ -53,7 +53,7 @@ if TYPE_CHECKING:
     from advisor.trace.analysis import Analysis
     from advisor.trace.figures import GraphFigures
 
-__all__ = ["ON_GPU", "ClassTime", "ModelProfile", "NodeTime", "Subject", "missing_tools", "profile"]
+__all__ = ["ON_GPU", "ClassTime", "ModelProfile", "NodeTime", "Subject", "missing_tools", "profile", "recorded_run"]
 
 SCHEMA = "advisor.profile/1"
 ON_GPU = frozenset({CUDA, TENSORRT})
@@ -142,27 +142,12 @@ class ModelProfile:
     @property
     def gaps_hidden(self) -> bool:
         """The gaps between nodes while recorded alone last longer than a whole run without ONNX Runtime's profiler."""
-        return self.recorder == "onnxruntime" and self.analysis.graph_figures[0].fusible_gap_ns >= self.latency_ns
+        return _hides_gaps(self.recorder, self.analysis.graph_figures[0], self.latency_ns)
 
     @property
     def run(self) -> GraphFigures:
-        """Medians over the runs as they were recorded: span, busy time, gaps, their ratio, and the flag.
-
-        What ONNX Runtime's profiler itself takes is in them. Where that hides the gaps there is no ratio, no flag, and
-        the verdict is that it cannot be decided.
-        """
-        medians = self.analysis.graph_figures[0]
-        if not self.gaps_hidden:
-            return medians
-        return replace(
-            medians,
-            gap_ratio=None,
-            p5_gap_ratio=None,
-            p95_gap_ratio=None,
-            fusible_share=None,
-            flagged=False,
-            verdict=CANNOT_DECIDE,
-        )
+        """Medians over the runs, see `recorded_run`."""
+        return recorded_run(self.recorder, self.analysis, self.latency_ns)
 
     def to_dict(self) -> dict[str, Any]:
         """The document `advisor.profile/1`, see `advisor schema profile`."""
@@ -217,6 +202,35 @@ class ModelProfile:
             },
             "notes": list(self.notes),
         }
+
+
+def recorded_run(recorder: str, analysis: Analysis, latency_ns: float) -> GraphFigures:
+    """Medians over runs as they were recorded: span, busy time, gaps, their ratio, and the flag.
+
+    What ONNX Runtime's profiler itself takes is in them. Where that hides the gaps there is no ratio, no flag, and the
+    verdict is that it cannot be decided.
+
+    Args:
+        recorder: As in `ModelProfile`.
+        analysis: Of what was recorded.
+        latency_ns: Of a run without any profiler.
+    """
+    medians = analysis.graph_figures[0]
+    if not _hides_gaps(recorder, medians, latency_ns):
+        return medians
+    return replace(
+        medians,
+        gap_ratio=None,
+        p5_gap_ratio=None,
+        p95_gap_ratio=None,
+        fusible_share=None,
+        flagged=False,
+        verdict=CANNOT_DECIDE,
+    )
+
+
+def _hides_gaps(recorder: str, medians: GraphFigures, latency_ns: float) -> bool:
+    return recorder == "onnxruntime" and medians.fusible_gap_ns >= latency_ns
 
 
 def profile(

@@ -286,7 +286,8 @@ def gaps(report: FusionReport) -> str | None:
     unit = "kernel" if kernels else "node"
     sides = [measured.before] if measured.after is None else [measured.before, measured.after]
     if any(side.ratio is None for side in sides):
-        return f"{what}: cannot decide, the recording does not show enough of them."
+        why = "the recording does not show enough of them"
+        return f"{what}: cannot decide, {why if kernels else f'{why}, or the profiler hides them'}."
     ratios = " → ".join(percent(side.ratio) for side in sides)
     times = " → ".join(duration(side.gap_ns) for side in sides)
     counts = "".join(f"{side.works:,} → " for side in sides[:-1]) + counted(sides[-1].works, unit)

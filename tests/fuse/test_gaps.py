@@ -43,6 +43,14 @@ def test_both_models_are_recorded_by_the_profiler_of_the_provider() -> None:
         assert figures.ratio == pytest.approx(figures.gap_ns / (figures.gap_ns + figures.busy_ns), abs=0.05)
 
 
+def test_gaps_that_last_longer_than_a_run_without_the_profiler_tell_nothing() -> None:
+    found = measured(Applied(model(SHORT), ()), latency_ns=1.0)
+    for figures in (found.before, found.after):
+        assert figures is not None
+        assert figures.gap_ns > 1
+        assert figures.ratio is None
+
+
 def test_without_a_fused_model_there_is_nothing_after() -> None:
     found = measured(None)
     assert found.before is not None
