@@ -2,7 +2,7 @@
 
 Where it quantises, a value near the middle between two integers becomes one or the other by its last bit, and a step
 between those is 1/127 of the largest value of its tensor: from layer to layer the outputs depart, in a model with large
-values by more than any tolerance, and no fusion is to blame. A badly conditioned model departs a little in float32, too.
+values by more than any tolerance, and no fusion is to blame. A badly conditioned model departs a little in float32.
 How far is measured: the original runs with its weights moved by one unit in the last place, at random.
 """
 
