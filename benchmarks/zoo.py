@@ -8,26 +8,31 @@ from __future__ import annotations
 
 import datetime
 import json
-import math
 import os
 import platform
 import subprocess
 import sys
 import tempfile
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from fnmatch import fnmatch
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import onnx_ir as ir
 import typer
 from rich.console import Console
 from rich.progress import Progress
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+from advisor.errors import BadInput
+from advisor.output import check_writable, write_text
+from benchmarks.conformer import conformer
+from benchmarks.zoo_table import ADVISOR, Row, Table, as_markdown, cell
 
-ADVISOR = "advisor"
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+CONFORMER = "conformer"
 FEW = (
     "minilm.dynamo",
     "minilm.ts",
@@ -39,74 +44,100 @@ FEW = (
     "dit_6L.ts",
     "whisper_tiny_enc.ts",
     "mlp_ln.ts",
+    CONFORMER,
 )
 """Names of the models that are measured without --all: one of each kind, none large."""
-GOALS = {
-    "mobilenetv3": 0.88,
-    "ppocr_cls": 0.77,
-    "minilm.dynamo": 0.93,
-    "minilm_dynint8": 0.90,
-    "dit_6L": 1.0,
-    "whisper_tiny_enc": 1.0,
-}
-"""Ratios to be reached at most, by the beginning of a model's name."""
 PATIENCE_S = 1800
-NOTHING = "-"
 RESOLUTION = 0.01
+SCHEMA = "advisor.zoo/1"
 
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One contestant on one model; a reason stands where there is no ratio."""
-
-    contestant: str
-    ratio: float | None = None
-    low: float | None = None
-    high: float | None = None
-    a_a_low: float | None = None
-    a_a_high: float | None = None
-    reason: str = ""
-    seconds: float = 0.0
-    """To fuse or optimise."""
-    kept: tuple[str, ...] = ()
+Settings = dict[str, str | float | None]
 
 
 def main(
-    folder: Annotated[Path, typer.Argument(help="Folder with ONNX models.", show_default=False)],
+    folder: Annotated[Path, typer.Argument(help="Folder with ONNX models.", exists=True, file_okay=False)],
     everything: Annotated[bool, typer.Option("--all", help="All models; else a few, one of each kind.")] = False,
     only: Annotated[list[str] | None, typer.Option(help="Names, with * and ?; may be given several times.")] = None,
     budget: Annotated[float, typer.Option(help="Seconds for advisor to find what pays.")] = 60.0,
     seconds: Annotated[float, typer.Option(help="Of the last race of each contestant.")] = 10.0,
     threads: Annotated[int | None, typer.Option(help="Threads inside an operator.")] = None,
-    write: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the table as Markdown.")] = None,
+    write: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the table as Markdown after each model, and its rows as JSON beside."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Keep the rows that --write left, measure the rest.")
+    ] = False,
     one: Annotated[Path | None, typer.Option(hidden=True)] = None,
 ) -> None:
-    """Race every contestant on the models of FOLDER."""
+    """Race every contestant on the models of FOLDER and on a conformer made on the fly, the smallest first."""
     if one is not None:
         print(json.dumps([asdict(row) for row in measured(one, budget, seconds, threads)]))
         return
-    models = [path for path in sorted(folder.glob("*.onnx")) if _is_wanted(path.stem, only, everything)]
-    if not models:
-        sys.exit(f"{folder}: no such ONNX models")
-    table: dict[str, list[Row]] = {}
-    with Progress(console=Console(stderr=True), transient=True) as progress:
+    if resume and write is None:
+        raise typer.BadParameter("--resume needs --write FILE: the rows lie beside it")
+    settings = _settings(budget, seconds, threads)
+    beside = None if write is None else write.with_name(f"{write.stem}.rows.json")
+    try:
+        for path in filter(None, (write, beside)):
+            check_writable(path)
+    except BadInput as error:
+        sys.exit(str(error))
+    table = read_rows(beside, settings) if resume and beside is not None else {}
+    chosen = " --all" if everything else "".join(f" --only '{name}'" for name in only or ())
+    command = f"python -m benchmarks.zoo FOLDER{chosen} --budget {budget:g} --seconds {seconds:g}"
+    command += ("" if threads is None else f" --threads {threads}") + (" --resume" if resume else "")
+    text = ""
+    with (
+        tempfile.TemporaryDirectory(prefix="advisor-zoo-") as made,
+        Progress(console=Console(stderr=True), transient=True) as progress,
+    ):
+        models = _chosen(folder, Path(made), only, everything)
+        if not models:
+            sys.exit(f"{folder}: no such ONNX models")
         task = progress.add_task("", total=len(models))
         for path in models:
             progress.update(task, description=path.stem)
-            options = ["--budget", str(budget), "--seconds", str(seconds)]
-            options += [] if threads is None else ["--threads", str(threads)]
-            table[path.stem] = in_process([str(folder), "--one", str(path), *options])
+            if not any(row.contestant == ADVISOR and row.ratio for row in table.get(path.stem, ())):
+                options = ["--budget", str(budget), "--seconds", str(seconds)]
+                options += [] if threads is None else ["--threads", str(threads)]
+                table[path.stem] = in_process([str(folder), "--one", str(path), *options])
+                print(f"{path.stem}: {'; '.join(map(cell, table[path.stem]))}", file=sys.stderr)
             progress.advance(task)
-            print(f"{path.stem}: {'; '.join(map(_cell, table[path.stem]))}", file=sys.stderr)
-    chosen = " --all" if everything else "".join(f" --only {name}" for name in only or ())
-    command = f"python -m benchmarks.zoo FOLDER{chosen} --budget {budget:g}"
-    text = as_markdown(table, f"{command} --seconds {seconds:g}", threads)
+            text = as_markdown(table, _in_words(settings), command)
+            if write is not None and beside is not None:
+                write_text(write, text)
+                write_rows(beside, table, settings)
     print(text)
-    if write is not None:
-        write.write_text(text, encoding="utf-8")
     wrong = [name for name, rows in table.items() for row in rows if row.contestant == ADVISOR and row.ratio is None]
     if wrong:
         sys.exit(f"no result of advisor on {', '.join(wrong)}")
+
+
+def write_rows(path: Path, table: Table, settings: Settings) -> None:
+    """Write what is known so far, for `read_rows`."""
+    rows = {model: [asdict(row) for row in rows] for model, rows in table.items()}
+    write_text(path, json.dumps({"schema": SCHEMA, "settings": settings, "models": rows}, indent=1) + "\n")
+
+
+def read_rows(path: Path, settings: Settings) -> Table:
+    """The rows that `write_rows` left in PATH; none where there is no such file.
+
+    Rows that were measured with other settings do not belong in one table with new ones: the program ends.
+    """
+    if not path.exists():
+        return {}
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        document = None
+    if not isinstance(document, dict) or document.get("schema") != SCHEMA:
+        sys.exit(f"{path} does not hold rows of this program")
+    other = [name for name, value in settings.items() if document["settings"].get(name) != value]
+    if other:
+        was = ", ".join(f"{name} {document['settings'].get(name)}, now {settings[name]}" for name in other)
+        sys.exit(f"{path} was measured otherwise ({was}): leave out --resume, or write to another file")
+    return {model: [Row.read(row) for row in rows] for model, rows in document["models"].items()}
 
 
 def in_process(arguments: Sequence[str]) -> list[Row]:
@@ -119,7 +150,7 @@ def in_process(arguments: Sequence[str]) -> list[Row]:
     if result.returncode:
         last = (result.stderr.strip().splitlines() or [f"exit code {result.returncode}"])[-1]
         return [Row(ADVISOR, reason=last[:200])]
-    return [Row(**(row | {"kept": tuple(row["kept"])})) for row in json.loads(result.stdout.splitlines()[-1])]
+    return [Row.read(row) for row in json.loads(result.stdout.splitlines()[-1])]
 
 
 def measured(path: Path, budget: float, seconds: float, threads: int | None) -> list[Row]:
@@ -162,78 +193,45 @@ def measured(path: Path, budget: float, seconds: float, threads: int | None) -> 
                 rows.append(Row(name, reason=f"wrong: {proof.reason}", seconds=spent))
                 continue
             race = bench.measure(applied, seconds=seconds, resolution=RESOLUTION)
-            rows.append(
-                Row(
-                    name,
-                    race.ratio.ratio,
-                    race.ratio.low,
-                    race.ratio.high,
-                    race.a_a.low,
-                    race.a_a.high,
-                    seconds=spent,
-                    kept=fusions,
-                )
-            )
+            rows.append(Row(name, race.ratio, race.a_a, seconds=spent, kept=fusions))
     return rows
 
 
-def as_markdown(table: dict[str, list[Row]], command: str, threads: int | None) -> str:
-    """The table, with what it was measured on."""
-    names = list(dict.fromkeys(row.contestant for rows in table.values() for row in rows))
-    lines = [
-        "# What fusing gains on real models",
-        "",
-        f"Latency over that of ONNX Runtime {version_of('onnxruntime-gpu', 'onnxruntime')} alone at ORT_ENABLE_ALL, on"
-        " its CPU provider, with the 95 % interval; under 1 is faster. Each contestant is proven against the"
-        " unoptimised model and raced against the original in the same rounds; *A/A* is a second session of it in a"
-        " contestant's place: what it spans is noise. Where advisor kept nothing, its contestant is the original.",
-        "",
-        f"{datetime.datetime.now(tz=datetime.UTC).date()}, {platform.processor() or platform.machine()},"
-        f" {os.cpu_count()} cores, threads: {'as ONNX Runtime chooses' if threads is None else threads};"
-        f" onnxslim {version_of('onnxslim')}, onnxscript {version_of('onnxscript')}. Made by",
-        "",
-        f"    {command}",
-        "",
-        f"| model | {' | '.join(names)} | A/A | kept |",
-        f"| --- | {'---: | ' * len(names)}---: | --- |",
-    ]
-    for model, rows in table.items():
-        cells = {row.contestant: _cell(row) for row in rows}
-        mine = next((row for row in rows if row.contestant == ADVISOR), rows[0])
-        noise = NOTHING if mine.a_a_low is None else f"{mine.a_a_low:.3f} to {mine.a_a_high:.3f}"
-        row = [model, *(cells.get(name, NOTHING) for name in names), noise, ", ".join(mine.kept) or NOTHING]
-        lines.append(f"| {' | '.join(row)} |")
-    means = [_mean(row.ratio for rows in table.values() for row in rows if row.contestant == name) for name in names]
-    lines.append(f"| geometric mean | {' | '.join(means)} | | |")
-    lines += ["", "## Against the goals", ""]
-    for begin, goal in GOALS.items():
-        for model, rows in table.items():
-            mine = next((row for row in rows if row.contestant == ADVISOR), rows[0])
-            if model.startswith(begin) and mine.ratio is not None:
-                lines.append(f"- {model}: {mine.ratio:.3f}, {'reached' if mine.ratio <= goal else 'missed'} (≤ {goal})")
-    reasons = [
-        f"- {model}, {row.contestant}: {row.reason}" for model, rows in table.items() for row in rows if row.reason
-    ]
-    if reasons:
-        lines += ["", "## Without a result", "", *reasons]
-    return "\n".join(lines) + "\n"
-
-
-def _cell(row: Row) -> str:
-    if row.ratio is None:
-        return "wrong" if row.reason.startswith("wrong") else "no result"
-    return f"{row.ratio:.3f} ({row.low:.3f} to {row.high:.3f})"
-
-
-def _mean(ratios: Iterable[float | None]) -> str:
-    known = [ratio for ratio in ratios if ratio is not None]
-    return f"{math.exp(sum(map(math.log, known)) / len(known)):.3f} of {len(known)}" if known else NOTHING
+def _chosen(folder: Path, made: Path, only: list[str] | None, everything: bool) -> list[Path]:
+    """The models to measure, the smallest first; one that is not in FOLDER is made in MADE."""
+    models = list(folder.glob("*.onnx"))
+    if CONFORMER not in {path.stem for path in models} and _is_wanted(CONFORMER, only, everything):
+        models.append(made / f"{CONFORMER}.onnx")
+        ir.save(conformer(), models[-1])
+    wanted = (path for path in models if _is_wanted(path.stem, only, everything))
+    return sorted(wanted, key=lambda path: (path.stat().st_size, path.name))
 
 
 def _is_wanted(name: str, only: list[str] | None, everything: bool) -> bool:
     if only:
         return any(fnmatch(name, pattern) for pattern in only)
     return everything or name in FEW
+
+
+def _settings(budget: float, seconds: float, threads: int | None) -> Settings:
+    """All that makes rows comparable."""
+    return {
+        "budget": budget,
+        "seconds": seconds,
+        "threads": threads,
+        "onnxruntime": version_of("onnxruntime-gpu", "onnxruntime"),
+        "onnxslim": version_of("onnxslim"),
+        "onnxscript": version_of("onnxscript"),
+        "machine": f"{platform.processor() or platform.machine()}, {os.cpu_count()} cores",
+    }
+
+
+def _in_words(settings: Settings) -> str:
+    threads = "as ONNX Runtime chooses" if settings["threads"] is None else settings["threads"]
+    return (
+        f"{datetime.datetime.now(tz=datetime.UTC).date()}, {settings['machine']}, threads: {threads}; ONNX Runtime"
+        f" {settings['onnxruntime']}, onnxslim {settings['onnxslim']}, onnxscript {settings['onnxscript']}."
+    )
 
 
 def version_of(*packages: str) -> str:
