@@ -67,7 +67,7 @@ def compare(
         matched = match(old, new, level=policy.thresholds.level, min_instances=policy.thresholds.min_instances)
         judged = judge(matched, policy, paired, new)
         graphs += judged.graphs
-        notes += matched.notes + judged.notes
+        notes += matched.notes
         undecided += matched.undecided + judged.undecided
         undecided += _not_judged(old, new, judged, bool(matched.undecided))
         fusions = compare_fusions(before, after, policy)

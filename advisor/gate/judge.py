@@ -11,8 +11,9 @@ from advisor.gate.kernels import difference
 from advisor.gate.measures import COUNTS, MEASURES, TIMES, Measure, Unit
 from advisor.gate.result import GraphResult, MeasureResult, Status, heaviest
 from advisor.gate.statistics import holm
-from advisor.gate.trials import Trial, try_measure
+from advisor.gate.trials import Trial, enough_executions, try_measure
 from advisor.trace.causes import Cause
+from advisor.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -33,9 +34,6 @@ CERTAIN_FROM = 3
 HIDDEN = 0.10
 """Of the busy time, so much may lie inside CUDA graphs recorded as a whole."""
 
-NAMED = 3
-"""So many graphs are named in one note."""
-
 
 @dataclass
 class Judged:
@@ -43,7 +41,6 @@ class Judged:
 
     graphs: list[GraphResult] = field(default_factory=list)
     undecided: list[tuple[str, str]] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
     time: tuple[float, float] = (0.0, 0.0)
     """Of executions that were judged by distributions: baseline, current."""
 
@@ -57,6 +54,10 @@ class _Case:
     trial: Trial
     required: float
     judged: bool
+    noise: float
+    """A rise up to here is no regression whatever the executions say: runs of one build differ by as much."""
+    noticed: float
+    """A rise of this must be seen, or the measure guards nothing: as much again, and what people feel of the span."""
 
 
 def judge(matched: Matched, policy: Policy, paired: bool, runs: Sequence[Recording]) -> Judged:
@@ -85,9 +86,14 @@ def judge(matched: Matched, policy: Policy, paired: bool, runs: Sequence[Recordi
         for side, variant in enumerate((pair.before, pair.after)):
             times[side] += variant.time
         cases += _cases(number, pair, varying, thresholds, paired)
-    judged.notes += _decide(cases, rows, policy, matched.pairs)
+    unguarded = _unguarded(cases, policy, matched.pairs, paired)
+    if len(unguarded) == len({case.graph for case in cases}):
+        # Where no time of any graph could be red, green would mean nothing.
+        judged.undecided += [(matched.pairs[number].name, reason) for number, reason in unguarded.items()]
+        reasons = [unguarded.get(number, reason) for number, reason in enumerate(reasons)]
+    _decide(cases, rows, policy, matched.pairs)
     for number, (pair, measures) in enumerate(zip(matched.pairs, rows, strict=True)):
-        judged.graphs.append(_graph_result(pair, measures, reasons[number], runs))
+        judged.graphs.append(_graph_result(pair, measures, reasons[number], unguarded.get(number, ""), runs))
     judged.graphs += [
         GraphResult(name, source, Status.NEW, "not in the baseline: not judged") for name, source in matched.new
     ]
@@ -198,7 +204,17 @@ def _cases(number: int, pair: Pair, varying: Sequence[Measure], thresholds: Thre
         }[measure.unit]
         effect = max(thresholds.min_effect, measure.least_effect) * scale
         judged = (measure.judged or measure.key in thresholds.judge) and measure.key not in thresholds.ignore
-        cases.append(_Case(number, measure, trial, max(floor, effect, trial.drift), judged))
+        cases.append(
+            _Case(
+                number,
+                measure,
+                trial,
+                required=max(floor, effect, trial.drift),
+                judged=judged,
+                noise=max(trial.drift, trial.change - trial.low),
+                noticed=max(scale, thresholds.min_effect * span),
+            )
+        )
     return cases
 
 
@@ -207,17 +223,12 @@ def _center(variant: Variant, measure: Measure) -> float:
     return float(np.median([np.median(run) for run in runs])) if runs else 0.0
 
 
-def _decide(
-    cases: Sequence[_Case], rows: list[list[MeasureResult]], policy: Policy, pairs: Sequence[Pair]
-) -> list[str]:
-    """Add each case's result to its graph's ROWS; and tell where none could have been red."""
-    notes: list[str] = []
+def _decide(cases: Sequence[_Case], rows: list[list[MeasureResult]], policy: Policy, pairs: Sequence[Pair]) -> None:
+    """Add each case's result to its graph's ROWS."""
     adjusted: dict[int, tuple[float, float]] = {}
-    # Only what can turn the gate red counts as a comparison; the other measures are corrected among themselves. What is
-    # the same in every execution cannot come out significant and is no comparison either (Tarone 1990).
+    # Only what can turn the gate red counts as a comparison; the other measures are corrected among themselves.
     for judged in (True, False):
-        family = [case for case in cases if case.judged is judged and min(case.trial.p_more, case.trial.p_less) < 1]
-        notes += _blind(family, policy, pairs) if judged else []
+        family = _family(cases, judged=judged)
         more = holm([case.trial.p_more for case in family])
         less = holm([case.trial.p_less for case in family])
         adjusted |= {id(case): (up, down) for case, up, down in zip(family, more, less, strict=True)}
@@ -255,24 +266,37 @@ def _decide(
                 required=case.required,
             )
         )
-    return notes
 
 
-def _blind(family: Sequence[_Case], policy: Policy, pairs: Sequence[Pair]) -> list[str]:
-    """Where no time could be red whatever it is, which must not look like a pass: the level is too strict for it."""
-    sharp = {
-        case.graph
-        for case in family
-        if case.trial.p_least * len(family) <= policy.of_graph(pairs[case.graph].name).level
-    }
-    blind = [pairs[graph].name for graph in dict.fromkeys(case.graph for case in family) if graph not in sharp]
-    if not blind:
-        return []
-    names = ", ".join(blind[:NAMED]) + (f" and {len(blind) - NAMED} more" if len(blind) > NAMED else "")
-    return [
-        f"{names}: only counts tell here. For times to be red, {len(family)} comparisons at this level need more"
-        " executions a run"
-    ]
+def _family(cases: Sequence[_Case], *, judged: bool) -> list[_Case]:
+    """What counts as a comparison: what is the same in every execution cannot be significant (Tarone 1990)."""
+    return [case for case in cases if case.judged is judged and min(case.trial.p_more, case.trial.p_less) < 1]
+
+
+def _unguarded(cases: Sequence[_Case], policy: Policy, pairs: Sequence[Pair], paired: bool) -> dict[int, str]:
+    """Why no time of a graph could be red whatever it is, for each graph where that is so."""
+    family = _family(cases, judged=True)
+    found: dict[int, str] = {}
+    for graph in dict.fromkeys(case.graph for case in family):
+        times = [case for case in family if case.graph == graph and case.measure.unit is not Unit.COUNT]
+        # A single cause is held against all idle time: what is next to nothing seems quiet and guards nothing.
+        times = [case for case in times if not case.measure.scale] or times
+        if not times:
+            continue
+        pair, level = pairs[graph], policy.of_graph(pairs[graph].name).level
+        if all(case.trial.p_least * len(family) > level for case in times):
+            sides = len(pair.before.runs), len(pair.after.runs)
+            enough = enough_executions(*sides, paired=paired, p=level / len(family))
+            found[graph] = (
+                f"no time could be red: {counted(len(family), 'comparison')} at a level of {level:.2g} need"
+                f" {enough or 'far more'} executions in each run, warm-up apart"
+            )
+        elif all(case.noise > case.noticed for case in times):
+            found[graph] = (
+                "no time could be red: runs of one build differ so much that times could double unseen; record more"
+                " runs, on a quieter machine, or both builds in turns (--paired)"
+            )
+    return found
 
 
 def _by_kernels(busy: Trial) -> float:
@@ -292,7 +316,9 @@ def _only_renamed(case: _Case, pair: Pair) -> bool:
     return together(pair.after) - together(pair.before) < case.trial.change / 2
 
 
-def _graph_result(pair: Pair, measures: list[MeasureResult], reason: str, runs: Sequence[Recording]) -> GraphResult:
+def _graph_result(
+    pair: Pair, measures: list[MeasureResult], reason: str, unguarded: str, runs: Sequence[Recording]
+) -> GraphResult:
     status = heaviest(measures)
     if reason and status is not Status.REGRESSED:
         status = Status.UNDECIDED
@@ -309,6 +335,7 @@ def _graph_result(pair: Pair, measures: list[MeasureResult], reason: str, runs: 
         kernels=changed,
         measures=tuple(measures),
         place=None if path is None else (str(path), *typical.window_ns),
+        unguarded=unguarded,
     )
 
 

@@ -121,6 +121,8 @@ class GraphResult:
     measures: tuple[MeasureResult, ...] = ()
     place: tuple[str, int, int] | None = None
     """Where to look: a current run's path, and the window of its median execution, ns on the trace's clock."""
+    unguarded: str = ""
+    """Why none of its times could be a regression whatever it is, so that only counts tell; empty where they could."""
 
     @property
     def regressions(self) -> tuple[MeasureResult, ...]:
@@ -213,6 +215,7 @@ def _graph(graph: GraphResult) -> dict[str, Any]:
         "source": graph.source,
         "status": graph.status.value,
         "reason": graph.reason,
+        "unguarded": graph.unguarded or None,
         "instances": {"baseline": list(graph.instances[0]), "current": list(graph.instances[1])},
         "kernels": None
         if changes is None

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     Values = NDArray[np.float64]
 
-__all__ = ["PRIOR_DEGREES", "Trial", "try_measure"]
+__all__ = ["PRIOR_DEGREES", "Trial", "enough_executions", "try_measure"]
 
 PRIOR_DEGREES = 5
 """What the assumed drift is worth, in degrees of freedom: as much as six runs."""
@@ -41,6 +41,9 @@ _NORMAL_95 = 1.6449
 
 FEW_PER_RUN = 5
 """With fewer executions a run, the rank test takes those of all runs together."""
+
+MOST_EXECUTIONS = 100
+"""More in one run are asked of nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +130,22 @@ def try_measure(
         p_less=_rank_test(after, before, paired),
         p_least=_least_p(tuple(map(len, before)), tuple(map(len, after)), paired),
     )
+
+
+def enough_executions(before: int, after: int, *, paired: bool, p: float) -> int | None:
+    """How many executions in each run the rank test needs to come down to P.
+
+    Args:
+        before: Runs of the baseline.
+        after: Current runs.
+        paired: As in `try_measure`.
+        p: The p-value.
+
+    Returns:
+        The number; None where it is over `MOST_EXECUTIONS`.
+    """
+    counts = range(FEW_PER_RUN, MOST_EXECUTIONS + 1)
+    return next((n for n in counts if _least_p((n,) * before, (n,) * after, paired and before == after) <= p), None)
 
 
 def _drift(squares: float, degrees: int, assumed: float) -> float:

@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
 __all__ = ["comparison_annotations"]
 
-COMMANDS = {"regression": "error", "budget": "error", "undecided": "warning", "waived": "notice"}
+COMMANDS = {
+    "regression": "error",
+    "budget": "error",
+    "undecided": "warning",
+    "unguarded": "warning",
+    "waived": "notice",
+}
 MOST = 10
 """GitHub shows ten annotations of each kind for a step."""
 

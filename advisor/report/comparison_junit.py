@@ -69,7 +69,7 @@ def _case(suite: ET.Element, graph: str, name: str) -> ET.Element:
 def _outcome(case: ET.Element, finding: Finding | None, counts: dict[str, int]) -> None:
     if finding is None:
         return
-    kind = {"undecided": "error", "waived": "skipped"}.get(finding.kind, "failure")
+    kind = {"undecided": "error", "waived": "skipped", "unguarded": "skipped"}.get(finding.kind, "failure")
     counts[kind] += 1
     first = finding.message.partition("\n")[0]
     outcome = ET.SubElement(case, kind, message=_text(first))

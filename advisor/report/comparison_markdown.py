@@ -62,8 +62,9 @@ def _lines(comparison: Comparison) -> Iterator[str]:
 def _graph(graph: GraphResult) -> Iterator[str]:
     counts = executions(graph)
     yield from ("", f"### {escaped(graph.name)}: {graph.status.value}", "")
-    if counts or graph.reason:
-        yield from ("; ".join(escaped(part) for part in (counts, graph.reason) if part), "")
+    told = dict.fromkeys(part for part in (counts, graph.reason, graph.unguarded) if part)
+    if told:
+        yield from ("; ".join(map(escaped, told)), "")
     rows = shown_measures(graph)
     if rows:
         yield from ("| | baseline | now | change (90 % interval) | |", "| --- | ---: | ---: | ---: | --- |")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["write"]
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
-LEVELS = {"regression": "error", "budget": "error", "undecided": "warning", "waived": "note"}
+LEVELS = {"regression": "error", "budget": "error", "undecided": "warning", "unguarded": "note", "waived": "note"}
 
 
 def write(comparison: Comparison, file: TextIO) -> None:
@@ -83,4 +83,6 @@ def _description(rule: str) -> dict[str, Any]:
     text = f"{title} over its budget" if rule.startswith("budget/") else f"{title} regressed"
     if rule == "undecided":
         text = "the runs cannot be compared"
+    if rule == "unguarded":
+        text = "no time could be a regression, only counts"
     return {"id": rule, "shortDescription": {"text": text}}

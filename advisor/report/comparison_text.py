@@ -95,6 +95,8 @@ def _graph(graph: GraphResult, width: int, verdict: bool) -> list[RenderableType
     parts: list[RenderableType] = [head]
     if graph.reason:
         parts.append(_line("", graph.reason, STYLES[graph.status]))
+    if graph.unguarded not in ("", graph.reason):
+        parts.append(_line("", graph.unguarded, "yellow"))
     rows = shown_measures(graph)
     parts += _measures(rows, width, verdict) if rows else []
     parts += [_line(f"{row.title}: ", row.reason, STYLES[row.status] if verdict else "") for row in rows if row.reason]

@@ -10,9 +10,12 @@ import pytest
 
 from advisor.gate.compare import compare
 from advisor.gate.kernels import KernelChange
+from advisor.gate.measures import TIMES
 from advisor.gate.policy import Policy, Thresholds, Waiver
 from advisor.gate.result import Comparison, GraphResult, Status, Verdict
 from advisor.gate.runs import load_run
+from advisor.report.comparison_annotations import comparison_annotations
+from advisor.report.comparison_words import headline
 from sample_traces.operations import (
     BeginCapture,
     Call,
@@ -296,12 +299,50 @@ def test_a_baseline_that_does_not_tell_its_model_is_held_against_none_that_is_gi
     assert compare([given], [BASE]).verdict is Verdict.PASS
 
 
-def test_where_no_time_could_be_red_that_is_told() -> None:
-    before, slower = (recording(loop(step(host_ns=ns), times=16), NOISY, seed) for seed, ns in ((1, 5_000), (2, 9_000)))
-    assert not any("only counts tell" in note for note in compare([before], [slower]).notes)
-    strict = compare([before], [slower], Policy(Thresholds(level=1e-12)))
-    assert strict.verdict is Verdict.PASS
-    assert any(note.startswith("step: only counts tell") for note in strict.notes)
+def runs(
+    percent: float, *, times: int = 16, host_ns: int = 5_000, seed: int = 0, name: str = "step"
+) -> list[Recording]:
+    """Three runs of one build that differ by so many per cent."""
+    program = loop(step(host_ns=host_ns, name=name), times=times)
+    return [recording(program, drifting(percent), seed + number, name=f"run {number}") for number in range(3)]
+
+
+def test_where_no_time_could_be_red_nothing_is_decided() -> None:
+    """Green would only say that the level is too strict for so few executions."""
+    before, after = runs(1), runs(1, seed=10)
+    assert compare(before, after).verdict is Verdict.PASS
+    strict = compare(before, after, Policy(Thresholds(level=1e-9)))
+    assert (strict.verdict, only(strict).status) == (Verdict.UNDECIDED, Status.UNDECIDED)
+    needed = int(reasons(strict).split(" executions in each run")[0].rsplit(" ", 1)[-1])
+    assert 16 < needed < 50
+    more = compare(runs(1, times=needed + 1), runs(1, times=needed + 1, seed=10), Policy(Thresholds(level=1e-9)))
+    assert not only(more).unguarded
+    # A count that rose is certain all the same.
+    worse = [recording(loop(step(Launch("extra", 1_500)), times=16), NOISY, seed) for seed in range(3)]
+    assert compare(before, worse, Policy(Thresholds(level=1e-9))).verdict is Verdict.FAIL
+
+
+def test_where_runs_of_one_build_differ_by_more_than_any_regression_nothing_is_decided() -> None:
+    before, after = runs(90, seed=3), runs(90, seed=20)
+    comparison = compare(before, after)
+    assert comparison.verdict is Verdict.UNDECIDED
+    assert "times could double unseen" in reasons(comparison)
+    # Who says that counts are enough is taken at their word.
+    times = tuple(measure.key for measure in TIMES)
+    assert compare(before, after, Policy(Thresholds(ignore=times))).verdict is Verdict.PASS
+
+
+def test_one_graph_of_several_whose_times_are_not_guarded_passes_loudly() -> None:
+    rare = Policy(graphs={"rare": {"level": 1e-9}})
+    before, after = (
+        [recording(loop(step(), step(name="rare"), times=16), NOISY, seed + number) for number in range(3)]
+        for seed in (0, 10)
+    )
+    comparison = compare(before, after, rare)
+    assert comparison.verdict is Verdict.PASS
+    assert {graph.name: bool(graph.unguarded) for graph in comparison.graphs} == {"step": False, "rare": True}
+    assert headline(comparison).endswith("but in rare no time could be red, only counts.")
+    assert any(line.startswith("::warning title=advisor gate%3A only") for line in comparison_annotations(comparison))
 
 
 def test_a_time_that_the_policy_ignores_says_so() -> None:
