@@ -16,7 +16,7 @@ from advisor.errors import BadInput
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Kind", "check_writable", "staged", "write_text", "written"]
+__all__ = ["MARKDOWN_BEGINS", "Kind", "check_writable", "staged", "write_text", "written"]
 
 HEAD_BYTES = 4096
 LONGEST_PREFIX = 50
@@ -27,13 +27,37 @@ written: list[Path] = []
 
 
 class Kind(StrEnum):
-    """What a file holds. A mistyped command line must not put a report in the place of a recording or a model."""
+    """What a file holds. A mistyped command line must not put a report in the place of anything but its like."""
 
     DATABASE = "an SQLite database"
     BINARY = "binary data"
+    BASELINE = "a baseline of advisor"
+    JSON = "a JSON report of advisor"
+    PERFETTO = "a Perfetto trace of advisor"
+    SARIF = "a SARIF report of advisor"
+    HTML = "an HTML report of advisor"
+    MARKDOWN = "a Markdown report of advisor"
+    JUNIT = "a JUnit report of advisor"
     FOREIGN = "data of another program"
-    """JSON (or TOML) that does not name the advisor in its beginning, as all does that it writes."""
-    TEXT = "text"
+    """JSON (or TOML) that does not begin as one of those."""
+    TEXT = "text that no report begins with"
+
+
+MARKDOWN_BEGINS = "<!-- advisor -->\n"
+"""The first line of Markdown reports, which no page shows: nothing else in them is the same in all."""
+
+_BEGINNINGS = tuple(
+    (kind, re.compile(rb"\s*" + pattern, re.DOTALL))
+    for kind, pattern in (
+        (Kind.BASELINE, rb'\{\s*"schema":\s*"advisor\.baseline/'),
+        (Kind.JSON, rb'\{\s*"schema":\s*"advisor\.'),
+        (Kind.PERFETTO, rb'\{"displayTimeUnit":\s*"ns",\s*"otherData":\s*\{\s*"written_by":\s*"advisor"'),
+        (Kind.SARIF, rb'\{\s*"\$schema":[^{]*\{\s*"tool":\s*\{\s*"driver":\s*\{\s*"name":\s*"advisor gate"'),
+        (Kind.HTML, rb'<!doctype html>.{,200}<meta name="generator" content="advisor">'),
+        (Kind.MARKDOWN, rb"<!-- advisor -->"),
+        (Kind.JUNIT, rb'<\?xml [^>]*>\s*<testsuites name="advisor gate"'),
+    )
+)
 
 
 def check_writable(target: Path, kind: Kind | None = None) -> None:
@@ -129,10 +153,13 @@ def _kind(path: Path) -> Kind | None:
         return None
     if head.startswith(b"SQLite format 3\0"):
         return Kind.DATABASE
+    for kind, beginning in _BEGINNINGS:
+        if beginning.match(head):
+            return kind
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)  # the last letter may be cut
     except UnicodeDecodeError:
         return Kind.BINARY
     if _CONTROL.search(head):
         return Kind.BINARY
-    return Kind.FOREIGN if head.lstrip().startswith((b"{", b"[")) and b'"advisor' not in head else Kind.TEXT
+    return Kind.FOREIGN if head.lstrip().startswith((b"{", b"[")) else Kind.TEXT

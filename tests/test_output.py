@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from advisor.errors import BadInput
-from advisor.output import Kind, check_writable, staged, write_text
+from advisor.output import MARKDOWN_BEGINS, check_writable, staged, write_text
+from advisor.report.formats import ANALYSIS, COMPARISON
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -55,6 +56,10 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
         b"caf\xe9\n",
         b'{"schemaVersion": 1, "traceEvents": []}',
         b"[gate]\nlevel = 0.01\n",
+        b"# Notes, also on the advisor\n",
+        b"<!doctype html>\n<title>a page</title>",
+        b'{"note": "by hand", "schema": "advisor.analysis/1"}',
+        b'{\n "schema": "advisor.baseline/1"',
     ],
 )
 def test_a_report_takes_the_place_of_no_recording_no_model_and_nobody_elses_data(
@@ -62,21 +67,50 @@ def test_a_report_takes_the_place_of_no_recording_no_model_and_nobody_elses_data
 ) -> None:
     target = tmp_path / "file"
     target.write_bytes(content)
-    with pytest.raises(BadInput, match="is not written over"):
-        check_writable(target, Kind.TEXT)
-    with pytest.raises(BadInput, match="is not written over"):
-        write_text(target, "a report")
+    for form in {*ANALYSIS, *COMPARISON}:
+        with pytest.raises(BadInput, match="is not written over"):
+            check_writable(target, form.kind)
+    for report in (MARKDOWN_BEGINS, '{"schema": "advisor.analysis/1"}'):
+        with pytest.raises(BadInput, match="is not written over"):
+            write_text(target, report)
     assert target.read_bytes() == content
     assert [entry.name for entry in tmp_path.iterdir()] == ["file"]
 
 
-@pytest.mark.parametrize("content", ["", "# Notes, é\n", '{\n "schema": "advisor.analysis/1"', "é" * 4096])
-def test_a_report_takes_the_place_of_an_earlier_one(tmp_path: Path, content: str) -> None:
-    target = tmp_path / "file"
-    target.write_text(content, encoding="utf-8")
-    check_writable(target, Kind.TEXT)
-    write_text(target, "a report")
-    assert target.read_text(encoding="utf-8") == "a report"
+def test_a_report_takes_the_place_of_its_like_and_of_no_other(
+    advisor_command: Advisor, samples: Path, tmp_path: Path
+) -> None:
+    trace = samples / "launch_bound_decode.sqlite"
+    base = tmp_path / "base.json"
+    assert advisor_command("baseline", trace, "-o", base).returncode == 0
+    for command, forms in ((("analyze", trace), ANALYSIS), (("gate", trace, "--baseline", base), COMPARISON)):
+        places = {form: tmp_path / f"{command[0]}.{form.option}" for form in forms}
+        options = [part for form, place in places.items() for part in (f"--{form.option}", place)]
+        for place in places.values():
+            place.touch()
+        for _ in range(2):  # empty files, and then the reports
+            assert advisor_command(*command, *options).returncode == 0
+        for form, place in places.items():
+            before = place.read_bytes()
+            for other in places:
+                if other is form:
+                    check_writable(place, other.kind)
+                    continue
+                with pytest.raises(BadInput, match=r"holds an? .* of advisor, which is not written over"):
+                    check_writable(place, other.kind)
+            assert place.read_bytes() == before
+    result = advisor_command("analyze", trace, "--json", base)
+    assert (result.returncode, result.stderr.count("\n")) == (2, 1)
+    assert "holds a baseline of advisor" in result.stderr
+
+
+def test_a_mistyped_report_costs_no_notes(advisor_command: Advisor, samples: Path, tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("what I found\n", encoding="utf-8")
+    result = advisor_command("analyze", samples / "launch_bound_decode.sqlite", "--markdown", notes)
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    assert "notes.txt holds text that no report begins with" in result.stderr
+    assert notes.read_text(encoding="utf-8") == "what I found\n"
 
 
 def test_a_model_takes_the_place_of_a_model_only(tmp_path: Path) -> None:

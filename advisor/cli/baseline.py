@@ -71,7 +71,7 @@ def baseline(
 
     before = stored_baseline(target) if accept else None
     if target != STDOUT:
-        check_writable(target, Kind.TEXT)
+        check_writable(target, Kind.BASELINE)
     region = region or (before.region if before else None)
     labels = parse_labels(environment or [])
     recordings = load_runs(runs, region=region, model=model, labels=labels)

@@ -14,7 +14,7 @@ import typer
 
 from advisor.cli.options import check_apart, is_same_file
 from advisor.errors import BadInput
-from advisor.output import Kind, check_writable, staged, written
+from advisor.output import check_writable, staged, written
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,7 +44,7 @@ class Reports(dict["Format", Path]):
         for form, place in self.items():
             check_apart(f"--{form.option}", place, others)
             if place != STDOUT:
-                check_writable(place, Kind.TEXT)
+                check_writable(place, None if _is_job_summary(place) else form.kind)
             for option, other in earlier:
                 if is_same_file(place, other):
                     raise BadInput(f"--{option} and --{form.option} both write to {place}: give each a file of its own")
@@ -74,11 +74,15 @@ def show(render: Callable[[int], RenderableType]) -> None:
     sys.stdout.write(_AT_ENDS.sub(lambda found: found[0].replace(" ", ""), capture.get()))
 
 
+def _is_job_summary(place: Path) -> bool:
+    """The summary belongs to the whole step: others may have written to it, and it is added to."""
+    return str(place) == os.environ.get("GITHUB_STEP_SUMMARY")
+
+
 def _write(form: Format, place: Path, result: Any) -> None:
     if place == STDOUT:
         form.write(result, sys.stdout)
-    elif str(place) == os.environ.get("GITHUB_STEP_SUMMARY"):
-        # The summary belongs to the whole step: others may have written to it.
+    elif _is_job_summary(place):
         try:
             with place.open("a", encoding="utf-8", errors="replace") as file:
                 form.write(result, file)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from tests.conftest import Advisor
 
 DECODE = "launch_bound_decode.sqlite"
-BEGINS = {"json": "{", "html": "<!doctype html>", "markdown": "## `decode_token` is", "perfetto": "{"}
+BEGINS = {"json": "{", "html": "<!doctype html>", "markdown": "<!-- advisor -->\n## `decode_token` is", "perfetto": "{"}
 
 
 def test_every_format_is_written_beside_the_report(advisor_command: Advisor, samples: Path, tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_the_summary_of_a_job_keeps_what_other_commands_wrote(
     summary.write_text("# Before\n", encoding="utf-8")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(summary))
     assert advisor_command("analyze", samples / DECODE, "--markdown", summary).returncode == 0
-    assert summary.read_text(encoding="utf-8").startswith("# Before\n## `decode_token` is")
+    assert summary.read_text(encoding="utf-8").startswith("# Before\n<!-- advisor -->\n## `decode_token` is")
 
 
 def test_two_reports_in_one_place_are_refused_before_anything_is_read(advisor_command: Advisor, tmp_path: Path) -> None:

@@ -19,7 +19,8 @@ from advisor.fuse.compare import compare_models
 from advisor.fuse.departure import Pair, bisect_departure, first_departure
 from advisor.measure.inputs import generate_inputs
 from advisor.measure.session import CPU, Level, open_session
-from tests.cli.command import Command, in_process
+from tests.conftest import Advisor as Command
+from tests.conftest import in_process
 from tests.fuse.fused_models import with_kernels
 from tests.fuse.graphs import proto
 
@@ -43,8 +44,8 @@ WEIGHTS: dict[str, Any] = {
 
 
 @pytest.fixture
-def advisor(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    return in_process(monkeypatch, capsys)
+def advisor() -> Command:
+    return in_process
 
 
 @pytest.fixture
@@ -125,11 +126,13 @@ def test_the_summary_for_pull_requests_says_where_they_part(advisor: Command, sa
     b = saved("b.onnx", layers(b=WEIGHTS["b"] + np.float32(0.01)))
     shown = advisor("verify", a, b, "--provider", "cpu", "--markdown", "-")
     assert shown.returncode == 1
-    assert shown.stdout.startswith("## Different: the second model does not compute what the first one does.\n")
+    assert shown.stdout.startswith(
+        "<!-- advisor -->\n## Different: the second model does not compute what the first one does.\n"
+    )
     assert "\nFirst value that differs: a (1 value before it is equal)\n" in shown.stdout
     assert "\n- constants with other values in the second model: b\n" in shown.stdout
     same = advisor("verify", a, a, "--provider", "cpu", "--markdown", "-").stdout
-    assert same.startswith("## Equal: no difference beyond rounding was found.\n")
+    assert same.startswith("<!-- advisor -->\n## Equal: no difference beyond rounding was found.\n")
     assert "First value" not in same
 
 

@@ -101,7 +101,7 @@ def test_the_action_gates(workspace: Path, tmp_path: Path, inputs: dict[str, str
         assert sorted(path.name for path in (workspace / "out").iterdir()) == [
             "gate.json", "gate.md", "gate.sarif", "gate.xml"
         ]  # fmt: skip
-        assert summary.read_text(encoding="utf-8").startswith("## ")
+        assert summary.read_text(encoding="utf-8").startswith("<!-- advisor -->\n## ")
 
 
 def test_a_github_job_is_written(advisor_command: Advisor, tmp_path: Path) -> None:

@@ -183,7 +183,7 @@ def test_names_are_data(name: str) -> None:
         assert re.match(r"::(error|warning) title=[^:,]*::", line)
     markdown = written("markdown", comparison)
     inside_fence = re.sub(r"```sh\n.*?\n```", "", markdown, flags=re.DOTALL)
-    assert not re.search(r"<(?!/?(details|summary)>|!-- -->)", inside_fence)
+    assert not re.search(r"<(?!/?(details|summary)>|!-- -->|!-- advisor -->)", inside_fence)
     assert not re.search(r"(?<!\\)\]\(", inside_fence)
     assert "\x1b" not in markdown
     console = Console(width=80, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
