@@ -15,7 +15,7 @@ from advisor.fuse.sizes import sizes_of
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from advisor.fuse.sizes import Sizes
+    from advisor.fuse.sizes import Elements, Sizes
 
 __all__ = ["CERTAIN", "OVERRIDABLE_SINCE", "Dims", "Facts", "Known", "Scope", "attribute"]
 
@@ -39,11 +39,13 @@ class Known:
         dtype: Element type.
         dims: Shape.
         sizes: Shape with a name for each dimension that only the run knows; equal names, equal sizes.
+        elements: What a short row of integers holds, in the same names: a shape that the model computes.
     """
 
     dtype: ir.DataType | None
     dims: Dims | None
     sizes: Sizes | None = None
+    elements: Elements | None = None
 
 
 NOTHING = Known(None, None)
@@ -118,6 +120,10 @@ class Scope:
         """The shape of VALUE with names where only the run knows a size; those of one name are equal."""
         return self.facts[value].sizes
 
+    def elements(self, value: ir.Value) -> Elements | None:
+        """What VALUE, a shape that the model computes, holds: numbers, and names of sizes; None where it is no such."""
+        return self.facts[value].elements
+
     def rank(self, value: ir.Value) -> int | None:
         """The number of dimensions of VALUE, if certain."""
         dims = self.shape(value)
@@ -160,8 +166,10 @@ def _infer(model: ir.Model) -> dict[ir.Value, Known]:
         pass
     known: dict[ir.Value, Known] = {}
     _read(model.graph, proto.graph, known)
-    for value, sizes in sizes_of(model.graph, _names(model.graph, proto.graph)).items():
-        known[value] = replace(known.get(value, NOTHING), sizes=sizes)
+    sizes, elements = sizes_of(model.graph, _names(model.graph, proto.graph))
+    for value in {**sizes, **elements}:
+        found = known.get(value, NOTHING)
+        known[value] = replace(found, sizes=sizes.get(value), elements=elements.get(value))
     return known
 
 

@@ -18,14 +18,15 @@ from advisor.fuse.model import constant_tensor
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-__all__ = ["Size", "Sizes", "sizes_of"]
+__all__ = ["Elements", "Size", "Sizes", "sizes_of"]
 
 Size = int | str
 Sizes = tuple[Size, ...]
 
 Element = Size | bool | None
 """One element of a shape that is computed: a size, an answer, or unknown."""
-Found = tuple[Sequence[Element] | None, tuple[Element, ...] | None]
+Elements = tuple[Element, ...]
+Found = tuple[Sequence[Element] | None, Elements | None]
 """Sizes and elements of an output, None where they are not known."""
 
 SHORT = 16
@@ -45,6 +46,7 @@ SAME_SHAPE = frozenset(
     }
     | {"Sigmoid", "SimplifiedLayerNormalization", "Softmax", "Tanh"}
 )
+WHOLE = (ir.DataType.INT32, ir.DataType.INT64)
 BROADCASTING = frozenset(
     {
         "Add",
@@ -64,21 +66,24 @@ BROADCASTING = frozenset(
 )
 
 
-def sizes_of(graph: ir.Graph, inferred: Mapping[ir.Value, Sizes]) -> dict[ir.Value, Sizes]:
-    """The sizes of the values of GRAPH, as far as their number of dimensions is certain.
+def sizes_of(
+    graph: ir.Graph, inferred: Mapping[ir.Value, Sizes]
+) -> tuple[dict[ir.Value, Sizes], dict[ir.Value, Elements]]:
+    """The sizes of the values of GRAPH as far as their rank is certain, and the elements of shapes that it computes.
 
     Args:
         graph: A main graph.
         inferred: What ONNX's shape inference says of each value: numbers, and names, of which it makes a new one
             wherever it is not sure.
     """
-    return _Pass(graph, inferred).sizes
+    found = _Pass(graph, inferred)
+    return found.sizes, found.elements
 
 
 class _Pass:
     def __init__(self, graph: ir.Graph, inferred: Mapping[ir.Value, Sizes]) -> None:
         self.sizes: dict[ir.Value, Sizes] = {}
-        self._elements: dict[ir.Value, tuple[Element, ...]] = {}
+        self.elements: dict[ir.Value, Elements] = {}
         self._limits: set[int] = set()  # m of sizes min(n, m)
         self._known: dict[str, Size] = {}  # what a name of the inference stands for
         for value in graph.inputs:
@@ -88,13 +93,13 @@ class _Pass:
             if value.const_value is not None and not value.is_graph_input():
                 numbers = _elements(value.const_value)
                 if numbers is not None:
-                    self._elements[value] = numbers
+                    self.elements[value] = numbers
         for node in graph:
             found, elements = self._node(node)
             for index, value in enumerate(node.outputs):
                 self._learn(value, inferred.get(value), found if index == 0 else None)
             if elements is not None and node.outputs:
-                self._elements[node.outputs[0]] = elements
+                self.elements[node.outputs[0]] = elements
 
     def _learn(self, value: ir.Value, inferred: Sizes | None, found: Sequence[Element] | None) -> None:
         """Put together what the inference says of VALUE and what the pass found."""
@@ -131,10 +136,10 @@ class _Pass:
     def _input(self, node: ir.Node) -> Sizes | None:
         return self._inputs(node)[0]
 
-    def _of(self, node: ir.Node, index: int) -> tuple[Element, ...] | None:
+    def _of(self, node: ir.Node, index: int) -> Elements | None:
         """Elements of an input of NODE."""
         value = node.inputs[index] if index < len(node.inputs) else None
-        return None if value is None else self._elements.get(value)
+        return None if value is None else self.elements.get(value)
 
     def _numbers(self, node: ir.Node, name: str, index: int) -> list[int] | None:
         """Constants that are an attribute or, in later operator sets, an input."""
@@ -146,8 +151,10 @@ class _Pass:
             return None
         return [int(each) for each in elements if each is not None]
 
-    def _carried(self, node: ir.Node) -> tuple[Element, ...] | None:
-        return self._of(node, 0) if node.op_type in ("Cast", "Identity") else None
+    def _carried(self, node: ir.Node) -> Elements | None:
+        """Elements that NODE only passes on; of a Cast only between types in which a size is the same number."""
+        is_whole = node.op_type == "Cast" and node.attributes.get_int("to", 0) in WHOLE
+        return self._of(node, 0) if is_whole or node.op_type == "Identity" else None
 
     def _broadcast(self, inputs: Sequence[Sizes | None]) -> list[Size | None] | None:
         known = [sizes for sizes in inputs if sizes is not None]
@@ -163,7 +170,7 @@ class _Pass:
             found.append(numbers[0] if numbers else of.pop() if len(of) == 1 else None if of else 1)
         return found
 
-    def _computed(self, node: ir.Node) -> tuple[Element, ...] | None:
+    def _computed(self, node: ir.Node) -> Elements | None:
         """Elements of a calculation with shapes: of numbers, and what exporters write around an Expand."""
         operands = [self._of(node, index) for index in range(len(node.inputs))]
         if not operands or any(operand is None for operand in operands):

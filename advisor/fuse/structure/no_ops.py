@@ -89,7 +89,8 @@ def _same_shape(node: ir.Node, scope: Scope) -> bool:
     before, after = scope.shape(node.inputs[0]), scope.shape(node.outputs[0])  # type: ignore[arg-type]
     if before is None:
         return False
-    if before == after and None not in before:
+    sizes = scope.sizes(node.inputs[0])  # type: ignore[arg-type]
+    if (before == after and None not in before) or (sizes is not None and sizes == scope.sizes(node.outputs[0])):
         return True
     target = None if len(node.inputs) < 2 or node.inputs[1] is None else scope.constant(node.inputs[1])
     if target is None or len(target) != len(before):

@@ -195,6 +195,8 @@ def test_draws_of_random_numbers_are_not_merged() -> None:
         "h = Reshape(a, keep)",
         "h = Reshape(a, rest)",
         "h = Expand(a, ones)",
+        "s = Shape(x) h = Expand(a, s)",
+        "s = Shape(x) h = Reshape(a, s)",
         "h = Concat<axis = 1>(a)",
         "h = Sum(a)",
         "h = Mul(a, unit)",
