@@ -46,11 +46,16 @@ def verify(
     ] = LevelOption.BOTH,
     threads: Threads = None,
     seed: Seed = 0,
+    coarse_ok: Annotated[
+        bool,
+        typer.Option("--coarse-ok", help="Exit with 0 also where equal is known within 10 % only (quantised models)."),
+    ] = False,
     reports: Reports = Reports(),  # noqa: B008 - replaced by an option for each format
 ) -> None:
     """Tell whether two ONNX models compute the same, and where they part if they do not.
 
-    Exits with 0 where they are equal, 1 where they differ, 3 where one does not run here.
+    Exits with 0 where they are equal, 1 where they differ, 3 where that cannot be told: one does not run here, or they
+    are equal within 10 % only.
     """
     from advisor.fuse.compare import LEVELS, compare_models
     from advisor.measure.session import Level
@@ -76,3 +81,5 @@ def verify(
     reports.answer(comparison, lambda _width: render_verification(comparison))
     if not comparison.equal:
         raise typer.Exit(1)
+    if comparison.is_coarse and not coarse_ok:
+        raise typer.Exit(3)

@@ -315,6 +315,11 @@ def _notes(
     comparison: ModelComparison, reference: Reference, elsewhere: int | None, departure: Departure | None
 ) -> Iterator[str]:
     """What a reader has to know besides the figures."""
+    if comparison.is_coarse:
+        yield (
+            "what lies between quantisers that are not the same cannot be compared, and one step of theirs may be 10 %"
+            " of an output: compare the models as they were before they were quantised, or take 10 % with --coarse-ok"
+        )
     if comparison.asked not in {None, comparison.provider}:
         yield f"{comparison.asked} was asked for and did not load: everything here ran on {comparison.provider}"
     elif comparison.asked is None and comparison.provider != CUDA and has_provider(CUDA):

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from advisor.fuse.verify import Verification
+    from tests.conftest import Advisor
 
 LAYER = """
 q{i}, s{i}, z{i} = DynamicQuantizeLinear(h{i})
@@ -224,6 +225,19 @@ def test_verify_says_that_equal_is_within_ten_percent_where_quantisers_are_not_t
         assert comparison.is_coarse is coarse
         assert comparison.to_dict()["coarse"] is coarse
         assert headline(comparison).startswith("Equal within 10 % only: " if coarse else "Equal: no difference")
+
+
+def test_equal_within_ten_percent_is_no_pass_unless_the_user_says_so(advisor_command: Advisor, tmp_path: Path) -> None:
+    """`advisor verify a b && deploy` believes in equality."""
+    one = save(encoder(), tmp_path / "a.onnx")
+    two = save(encoder(AGAIN, WRONG["tanh-GELU for erf-GELU"]), tmp_path / "b.onnx")
+    result = advisor_command("verify", one, two, "--provider", "cpu")
+    assert result.returncode == 3
+    words = " ".join(result.stdout.replace("│", " ").split())
+    assert "Equal within 10 % only" in words
+    assert "compare the models as they were before they were quantised, or take 10 % with --coarse-ok" in words
+    assert advisor_command("verify", one, two, "--provider", "cpu", "--coarse-ok").returncode == 0
+    assert advisor_command("verify", one, one, "--provider", "cpu").returncode == 0
 
 
 def test_a_fault_between_quantisers_is_one_at_any_level(tmp_path: Path) -> None:
