@@ -19,8 +19,8 @@ DECODE = "launch_bound_decode.sqlite"
 CNN = "gpu_bound_cnn.sqlite"
 
 
-def test_the_verdict_comes_first_and_fits_80_columns_without_colour(advisor_command: Advisor, samples: Path) -> None:
-    result = advisor_command("analyze", samples / DECODE)
+def test_the_verdict_comes_first_and_fits_80_columns_without_colour(advisor_process: Advisor, samples: Path) -> None:
+    result = advisor_process("analyze", samples / DECODE)
     assert result.returncode == 0
     assert "\x1b" not in result.stdout
     lines = result.stdout.splitlines()
@@ -49,8 +49,8 @@ def test_json_in_a_file_comes_beside_the_report(advisor_command: Advisor, sample
     assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
 
 
-def test_fail_on_flag_is_an_exit_code(advisor_command: Advisor, samples: Path) -> None:
-    assert advisor_command("analyze", samples / DECODE, "--fail-on-flag").returncode == 1
+def test_fail_on_flag_is_an_exit_code(advisor_command: Advisor, advisor_process: Advisor, samples: Path) -> None:
+    assert advisor_process("analyze", samples / DECODE, "--fail-on-flag").returncode == 1
     assert advisor_command("analyze", samples / CNN, "--fail-on-flag").returncode == 0
     assert advisor_command("analyze", samples / DECODE, "--fail-on-flag", "--threshold", "99%").returncode == 0
 

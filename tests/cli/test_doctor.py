@@ -9,7 +9,7 @@ import pytest
 
 from advisor.measure import machine
 from advisor.measure.machine import Fact, examine
-from tests.cli.command import in_process
+from tests.conftest import in_process
 
 if TYPE_CHECKING:
     from tests.conftest import Advisor
@@ -30,9 +30,7 @@ def test_without_a_driver_no_cuda_provider_is_said_to_load() -> None:
 
 
 @pytest.mark.parametrize("columns", [40, 50, 60, 80])
-def test_words_and_commands_stay_whole(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], columns: int
-) -> None:
+def test_words_and_commands_stay_whole(monkeypatch: pytest.MonkeyPatch, columns: int) -> None:
     command = "pip install 'fusion-advisor[optimizers]'"
     facts = [
         Fact("system", True, "Linux 6.18.44-some-long-name"),
@@ -40,15 +38,15 @@ def test_words_and_commands_stay_whole(
         Fact("onnxslim", False, "not installed", f"optional: {command}"),
     ]
     monkeypatch.setattr(machine, "examine", lambda: iter(facts))
-    result = in_process(monkeypatch, capsys)("doctor", columns=columns)
+    result = in_process("doctor", columns=columns)
     for word in " ".join(f"{fact.subject} {fact.detail}" for fact in facts).split():
         assert word in result.stdout
     assert command in (result.stdout if columns in (40, 50) else " ".join(result.stdout.split()))
     assert all(len(line) <= columns or command in line for line in result.stdout.splitlines())
 
 
-def test_it_prints_and_exits_with_zero(advisor_command: Advisor) -> None:
-    result = advisor_command("doctor", columns=60)
+def test_it_prints_and_exits_with_zero(advisor_process: Advisor) -> None:
+    result = advisor_process("doctor", columns=60)
     assert result.returncode == 0
     assert "provider CPU" in result.stdout
     assert max(map(len, result.stdout.splitlines())) <= 60

@@ -47,15 +47,17 @@ def one_line(result: subprocess.CompletedProcess[str]) -> str:
     return result.stderr
 
 
-def test_the_same_build_passes(advisor_command: Advisor, runs: Path, base: Path) -> None:
-    result = advisor_command("gate", *three(runs, "again"), "--baseline", base)
+def test_the_same_build_passes(advisor_process: Advisor, runs: Path, base: Path) -> None:
+    result = advisor_process("gate", *three(runs, "again"), "--baseline", base)
     assert result.returncode == 0, result.stdout
     assert result.stdout.startswith("PASSED")
     assert result.stderr == ""
 
 
-def test_a_change_fails_and_says_why(advisor_command: Advisor, runs: Path, base: Path, tmp_path: Path) -> None:
-    result = advisor_command("gate", *three(runs, "change"), "--baseline", base)
+def test_a_change_fails_and_says_why(
+    advisor_command: Advisor, advisor_process: Advisor, runs: Path, base: Path, tmp_path: Path
+) -> None:
+    result = advisor_process("gate", *three(runs, "change"), "--baseline", base)
     assert result.returncode == 1
     assert result.stdout.startswith("FAILED: launch overhead regressed in decode_token.")
     words = " ".join(result.stdout.split())

@@ -30,7 +30,8 @@ from advisor.measure.machine import Fact
 from advisor.measure.profile import WARM_UP_RUNS, profile
 from advisor.measure.session import CPU, Level
 from advisor.report.profile_text import render_profile
-from tests.cli.command import Command, in_process
+from tests.conftest import Advisor as Command
+from tests.conftest import in_process
 from tests.fuse.fused_models import with_kernels
 from tests.fuse.graphs import proto
 
@@ -49,8 +50,8 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def advisor(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Command:
-    return in_process(monkeypatch, capsys)
+def advisor() -> Command:
+    return in_process
 
 
 @pytest.fixture

@@ -37,8 +37,8 @@ def test_a_wrong_command_line_is_one_line(advisor_command: Advisor, arguments: t
     assert words in result.stderr
 
 
-def test_without_a_command_the_help_is_shown(advisor_command: Advisor) -> None:
-    result = advisor_command()
+def test_without_a_command_the_help_is_shown(advisor_process: Advisor) -> None:
+    result = advisor_process()
     assert result.returncode == 0
     assert "analyze" in result.stdout
 

@@ -22,7 +22,7 @@ from advisor.fuse.transform import Applied
 from advisor.fuse.verify import Verification
 from advisor.measure.latency import measure_pair
 from advisor.measure.session import CPU
-from tests.cli.command import in_process
+from tests.conftest import in_process
 from tests.fuse.graphs import model, proto
 from tests.report.fusion_reports import race
 
@@ -151,9 +151,7 @@ def test_sizes_that_were_asked_for_are_not_silently_dropped(tmp_path: Path) -> N
     assert "no batch size was raced: the output is the original" in report.notes
 
 
-def test_page_json_and_terminal_have_the_sizes(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_page_json_and_terminal_have_the_sizes(tmp_path: Path) -> None:
     """The whole command on a GELU of eight operators, which one operator computes in a fraction of the time."""
     text = """(float[batch, 64, 256] x) => (float[batch, 64, 256] y) {
         c = Pow(x, three) p = Mul(c, k) a = Add(x, p) s = Mul(a, root) t = Tanh(s) o = Add(t, one) m = Mul(x, o)
@@ -163,7 +161,7 @@ def test_page_json_and_terminal_have_the_sizes(
     arrays: dict[str, Any] = {name: np.array(value, np.float32) for name, value in constants.items()}
     onnx.save(proto(text, **arrays), path)
     outputs = {name: tmp_path / name for name in ("fused.onnx", "page.html", "report.json")}
-    result = in_process(monkeypatch, capsys)(
+    result = in_process(
         "fuse",
         path,
         *("--provider", "cpu", "--threads", "1", "--budget", "3", "--batch-sizes", "2,1"),

@@ -7,14 +7,14 @@ import os
 import signal
 import subprocess
 import sys
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import onnx
 import pytest
 
-from advisor.cli import main
-from tests.conftest import REPOSITORY
+from tests.conftest import REPOSITORY, in_process
 from tests.fuse.fused_models import with_kernels
 from tests.fuse.graphs import proto, weights
 
@@ -27,33 +27,10 @@ QUICK = ("--provider", "cpu", "--threads", "1", "--budget", "0.5")
 GEMM = "(float[batch, 64] x) => (float[batch, 64] y) { m = MatMul(x, w)  y = Add(m, b) }"
 
 
-class Result(NamedTuple):
-    returncode: int
-    stdout: str
-    stderr: str
-
-
-class Fuse(Protocol):
-    def __call__(self, *arguments: str | Path, columns: int = 80) -> Result: ...
-
-
 @pytest.fixture
-def fuse(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Fuse:
-    """`advisor fuse` in the temporary folder, in this process: importing ONNX takes seconds in each new one."""
-
-    def run(*arguments: str | Path, columns: int = 80) -> Result:
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setenv("COLUMNS", str(columns))
-        monkeypatch.setattr(sys, "argv", ["advisor", "fuse", *map(str, arguments)])
-        code: object = 0
-        try:
-            main()
-        except SystemExit as end:
-            code = end.code
-        assert isinstance(code, int)
-        return Result(code, *capsys.readouterr())
-
-    return run
+def fuse(tmp_path: Path) -> Advisor:
+    """`advisor fuse` in the temporary folder."""
+    return partial(in_process, "fuse", cwd=tmp_path)
 
 
 @pytest.fixture
@@ -63,14 +40,14 @@ def model(tmp_path: Path) -> Path:
     return path
 
 
-def test_in_a_pipe_the_report_is_plain_text(advisor_command: Advisor, model: Path) -> None:
-    result = advisor_command("fuse", model, *QUICK)
+def test_in_a_pipe_the_report_is_plain_text(advisor_process: Advisor, model: Path) -> None:
+    result = advisor_process("fuse", model, *QUICK)
     assert result.returncode == 0
     assert result.stderr == ""
     assert "\x1b" not in result.stdout
 
 
-def test_the_verdict_comes_first_and_fits(fuse: Fuse, model: Path) -> None:
+def test_the_verdict_comes_first_and_fits(fuse: Advisor, model: Path) -> None:
     for columns in (80, 60):
         result = fuse(model, *QUICK, columns=columns)
         assert result.returncode == 0, result.stderr
@@ -83,13 +60,13 @@ def test_the_verdict_comes_first_and_fits(fuse: Fuse, model: Path) -> None:
         assert "CPUExecutionProvider" in result.stdout
 
 
-def test_json_on_standard_output_is_nothing_but_json(fuse: Fuse, model: Path) -> None:
+def test_json_on_standard_output_is_nothing_but_json(fuse: Advisor, model: Path) -> None:
     result = fuse(model, *QUICK, "--json", "-")
     assert json.loads(result.stdout)["schema"] == "advisor.fusion/1"
     assert result.stderr == ""
 
 
-def test_files_are_written_and_the_report_says_which(fuse: Fuse, model: Path, tmp_path: Path) -> None:
+def test_files_are_written_and_the_report_says_which(fuse: Advisor, model: Path, tmp_path: Path) -> None:
     result = fuse(model.name, "-o", "fused.onnx", "--json", "fusion.json", "--batch", "2", *QUICK)
     assert result.returncode == 0, result.stderr
     assert "Written: fused.onnx" in result.stdout
@@ -99,7 +76,7 @@ def test_files_are_written_and_the_report_says_which(fuse: Fuse, model: Path, tm
     onnx.checker.check_model(onnx.load(tmp_path / "fused.onnx"))
 
 
-def test_names_from_a_stranger_are_only_text(fuse: Fuse, tmp_path: Path) -> None:
+def test_names_from_a_stranger_are_only_text(fuse: Advisor, tmp_path: Path) -> None:
     hostile = "[bold red]y[/]\x1b[31m\r\n[link=http://x]"
     graph = proto("(float[4] x) => (float[4] y) { a = Sigmoid(x)  y = Mul(a, x) }")
     for node in graph.graph.node:
@@ -137,7 +114,7 @@ def test_names_from_a_stranger_are_only_text(fuse: Fuse, tmp_path: Path) -> None
     ],
 )
 def test_what_is_wrong_is_one_line_and_an_exit_code(
-    fuse: Fuse, model: Path, tmp_path: Path, arguments: tuple[str, ...], code: int, words: str
+    fuse: Advisor, model: Path, tmp_path: Path, arguments: tuple[str, ...], code: int, words: str
 ) -> None:
     content = model.read_bytes()
     (tmp_path / "text.onnx").write_text("hello")
@@ -155,7 +132,7 @@ def test_what_is_wrong_is_one_line_and_an_exit_code(
     assert model.read_bytes() == content
 
 
-def test_a_model_with_generated_kernels_is_not_fused_again(fuse: Fuse, tmp_path: Path) -> None:
+def test_a_model_with_generated_kernels_is_not_fused_again(fuse: Advisor, tmp_path: Path) -> None:
     original = tmp_path / "chain.onnx"
     onnx.save(proto("(float[8, 768] x) => (float[8, 768] y) { a = Exp(x) b = Tanh(a) y = Mul(b, x) }"), original)
     result = fuse(with_kernels(original, tmp_path / "fused.onnx"), *QUICK)
@@ -163,7 +140,7 @@ def test_a_model_with_generated_kernels_is_not_fused_again(fuse: Fuse, tmp_path:
     assert "holds generated kernels already: fuse the model that it was made from" in result.stderr
 
 
-def test_a_provider_that_does_not_load_is_said_aloud(fuse: Fuse, model: Path) -> None:
+def test_a_provider_that_does_not_load_is_said_aloud(fuse: Advisor, model: Path) -> None:
     result = fuse(model, "--provider", "cuda", "--threads", "1", "--budget", "0.1", "--json", "-")
     if result.returncode == 2:
         assert "no provider 'cuda'" in result.stderr
@@ -215,13 +192,13 @@ def test_help_needs_no_onnx_runtime(advisor_command: Advisor) -> None:
 
 
 @pytest.mark.parametrize("budget", ["nan", "inf"])
-def test_a_budget_that_is_no_time_is_refused(fuse: Fuse, model: Path, budget: str) -> None:
+def test_a_budget_that_is_no_time_is_refused(fuse: Advisor, model: Path, budget: str) -> None:
     result = fuse(model, "--budget", budget)
     assert (result.returncode, result.stdout) == (2, "")
     assert budget in result.stderr
 
 
-def test_a_fused_model_is_not_written_to_standard_output(fuse: Fuse, model: Path, tmp_path: Path) -> None:
+def test_a_fused_model_is_not_written_to_standard_output(fuse: Advisor, model: Path, tmp_path: Path) -> None:
     result = fuse(model, "-o", "-")
     assert (result.returncode, result.stdout) == (2, "")
     assert "name a file" in result.stderr
