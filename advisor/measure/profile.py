@@ -318,7 +318,7 @@ def profile(
         missing=missing,
         shapes={name: tuple(array.shape) for name, array in subject.feed.items()},
         assumed=made.assumed,
-        notes=(*notes, *analysis.coverage.diagnostics),
+        notes=(*notes, *analysis.coverage.notes, *analysis.coverage.diagnostics),
     )
 
 
@@ -374,7 +374,8 @@ class Subject:
     def _record_nodes(self, folder: Path, provider: str, runs: int) -> Path:
         """Run under ONNX Runtime's own profiler."""
         session = self._open(provider, profile=folder / "nodes")
-        run_marked(runner(session, self.feed), warm_up=WARM_UP_RUNS, runs=runs)
+        call = runner(session, self.feed)  # has run once
+        run_marked(call, warm_up=WARM_UP_RUNS - 1, runs=runs)
         return Path(session.end_profiling())
 
     def _record_gpu(self, folder: Path, provider: str, runs: int) -> Path:

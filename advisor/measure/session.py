@@ -197,12 +197,18 @@ def run(session: ort.InferenceSession, feed: Feed) -> dict[str, Any]:
 
 
 def runner(session: ort.InferenceSession, feed: Feed) -> Callable[[], object]:
-    """A call that runs the session on FEED, with inputs and outputs kept where the provider computes.
+    """A call that runs the session on FEED, with inputs and outputs kept where the provider computes; after one run.
 
-    Only tensors can be bound; where an input or output is a string, sequence or map, the call copies as `run` does.
+    Only tensors can be bound; where an input or output is a string, sequence or map, the call copies as `run` does. So
+    it does where an output has another shape than the model declares, which ONNX Runtime refuses of a bound one, though
+    not in the first run.
+
+    Raises:
+        NotRunnable: The session does not run on FEED.
     """
     values = [*session.get_inputs(), *session.get_outputs()]
     if any(not value.type.startswith("tensor(") or value.type == "tensor(string)" for value in values):
+        run(session, feed)
         return partial(session.run, None, dict(feed))
     device = "cuda" if provider_of(session) in {CUDA, TENSORRT} else "cpu"
     binding = session.io_binding()
@@ -210,7 +216,23 @@ def runner(session: ort.InferenceSession, feed: Feed) -> Callable[[], object]:
         binding.bind_ortvalue_input(name, _ort_value(array, device))
     for output in session.get_outputs():
         binding.bind_output(output.name, device)
+    try:
+        session.run_with_iobinding(binding)
+    except Exception as error:
+        raise NotRunnable(error) from None
+    declared = [output.shape for output in session.get_outputs()]
+    if not all(map(_fits, (value.shape() for value in binding.get_outputs()), declared)):
+        return partial(run, session, feed)
     return partial(session.run_with_iobinding, binding)
+
+
+def _fits(shape: Sequence[int], declared: Sequence[int | str | None]) -> bool:
+    """Whether SHAPE is one that a model DECLARED; a declared shape of nothing stands for any."""
+    if not declared:
+        return True
+    return len(shape) == len(declared) and all(
+        not isinstance(dim, int) or dim == size for size, dim in zip(shape, declared, strict=True)
+    )
 
 
 def _ort_value(array: NDArray[Any], device: str) -> ort.OrtValue:

@@ -127,6 +127,21 @@ def test_a_runner_runs_tensors_and_everything_else() -> None:
     assert [array.tolist() for array in run(session, feed)["y"]] == [X.tolist(), X.tolist()]
 
 
+def test_a_runner_runs_a_model_that_declares_a_wrong_rank() -> None:
+    nodes = [helper.make_node("Reshape", ["x", "shape"], ["y"])]
+    values = [helper.make_tensor_value_info("x", FLOAT, [4]), helper.make_tensor_value_info("y", FLOAT, [4])]
+    shape = helper.make_node("Shape", ["like"], ["shape"])
+    like = helper.make_tensor_value_info("like", FLOAT, None)  # hides the rank until the run
+    graph = helper.make_graph([shape, *nodes], "g", [values[0], like], values[1:])
+    proto = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    session = open_session(proto.SerializeToString(), level=Level.OFF, provider=CPU)
+    feed = {"x": X, "like": np.zeros((2, 2), np.float32)}
+    assert run(session, feed)["y"].shape == (2, 2)
+    runner(session, feed)()
+    with pytest.raises(NotRunnable, match="Reshape"):
+        runner(session, {**feed, "like": np.zeros(3, np.float32)})
+
+
 def test_a_runner_gives_a_number_as_a_number() -> None:
     nodes = [helper.make_node("Unsqueeze", ["x", "axes"], ["y"])]
     axes = helper.make_tensor("axes", TensorProto.INT64, [1], [0])
