@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from advisor.fuse.rules import RULES
-from tests.fuse.graphs import assert_same, model, operators, rewritten, weights
+from tests.fuse.graphs import assert_same, fuse, model, operators, rewritten, weights
 
 ONLY = [
     rule for rule in RULES if rule.id in {"gemm-transpose", "fused-matmul", "pad", "conv-activation", "gemm-activation"}
@@ -145,6 +145,13 @@ def test_the_first_factor_is_transposed_too() -> None:
 )
 def test_other_products_stay(text: str, reason: str) -> None:
     assert reason in refused(text)
+
+
+def test_heads_that_are_moved_are_no_refusal() -> None:
+    """Every attention splits heads and joins them again: rows are moved, and no product is asked to do that."""
+    text = "(float[2, 3, n, n] a, float[2, n, 3, 8] b) => (float[2, 3, n, 8] y)"
+    _, sites = fuse(f"{text} {{ t = Transpose<perm = [0, 2, 1, 3]>(b) y = MatMul(a, t) }}")
+    assert sites == ()
 
 
 def test_a_factor_that_adds_dimensions_or_divides_by_zero_stays() -> None:

@@ -34,6 +34,11 @@ def factor(name: str) -> Pattern:
 product = Op("MatMul", factor("a"), factor("b"))
 
 
+def belongs(match: Match) -> bool:
+    """There is something to fuse, and no Transpose that only moves whole rows: nobody expects that of a product."""
+    return len(match.nodes) > 1 and not any(_moves_rows(match, name) for name in ("a", "b"))
+
+
 def check(match: Match) -> str | None:
     """Matrices, or stacks of them, of which only the last two axes are swapped; finite factors."""
     reason = legality.first(
@@ -74,6 +79,12 @@ def _transposition(match: Match, name: str) -> ir.Node | None:
     return None
 
 
+def _moves_rows(match: Match, name: str) -> bool:
+    node = _transposition(match, name)
+    perm = [] if node is None else match.attribute(node, "perm") or []
+    return len(perm) > 0 and perm[-1] == len(perm) - 1
+
+
 def _alpha(match: Match) -> float:
     """The product of all constants; infinite for a division by zero."""
     alpha = 1.0
@@ -95,7 +106,7 @@ FUSED_MATMUL = Rule(
     family="gemm",
     description="Transpose before, and a constant factor before or behind, MatMul become FusedMatMul",
     patterns=(scaled(product, "scale"), product),
-    where=lambda match: len(match.nodes) > 1,
+    where=belongs,
     check=check,
     rewrite=rewrite,
 )
