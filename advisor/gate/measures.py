@@ -81,6 +81,12 @@ def _occupied(samples: Samples) -> Values:
     return samples.gap(FUSIBLE) + samples.columns["busy"]
 
 
+def _time(samples: Samples) -> Values:
+    """Busy and idle of its own, the span at most: spans overlap where the queue runs ahead."""
+    time: Values = np.minimum(samples.gap(_IDLE) + samples.columns["busy"], samples.columns["span"])
+    return time
+
+
 COUNTS = (
     Measure("kernels", "kernels", Unit.COUNT, _column("kernels")),
     Measure("launch_calls", "launch calls", Unit.COUNT, _column("launch_calls")),
@@ -118,9 +124,10 @@ TIMES = (
     ),
     Measure("exposed_gap", "idle", Unit.NS, _sum(_IDLE), judged=False, idle=True),
     Measure("busy", "busy", Unit.NS, _column("busy"), judged=False),
+    Measure("time", "time of a run", Unit.NS, _time, judged=False),
     Measure("span", "span", Unit.NS, _column("span"), judged=False),
     Measure("gap_ratio", "gap ratio", Unit.RATIO, _ratio_of(_sum(FUSIBLE), _occupied), judged=False),
-    Measure("fusible_share", "fusible share", Unit.RATIO, _ratio_of(_sum(FUSIBLE), _column("span")), judged=False),
+    Measure("fusible_share", "fusible share", Unit.RATIO, _ratio_of(_sum(FUSIBLE), _time), judged=False),
 )
 
 MEASURES = {measure.key: measure for measure in (*COUNTS, *TIMES)}

@@ -89,7 +89,7 @@ def _graphs(analysis: Analysis) -> Iterator[str]:
     if analysis.graph_figures[0].source == "trace":
         return
     yield from ("### Graphs, medians over their runs", "")
-    yield row("graph", "verdict", "gap ratio", "p95", "removable gaps, at most", "span", f"{unit(analysis)}s", "runs")
+    yield row("graph", "verdict", "gap ratio", "p95", "removable gaps, at most", "time", f"{unit(analysis)}s", "runs")
     yield "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for graph in analysis.graph_figures[:GRAPHS]:
         yield row(
@@ -98,7 +98,7 @@ def _graphs(analysis: Analysis) -> Iterator[str]:
             percent(graph.gap_ratio),
             percent(graph.p95_gap_ratio),
             percent(most_share(graph)),
-            duration(graph.span_ns),
+            duration(graph.time_ns),
             f"{graph.kernels_per_instance:,}",
             f"{graph.instances:,}",
         )

@@ -95,12 +95,12 @@ def _graphs(analysis: Analysis) -> str:
             _bar(graph.causes, graph.busy_ns),
             graph.verdict,
             f"{graph.instances:,}",
-            duration(graph.span_ns),
+            duration(graph.time_ns),
             percent(graph.gap_ratio),
         ]
         for graph in analysis.graph_figures[:GRAPHS]
     ]
-    return _table(["graph", "a run's time", "verdict", "runs", "span", "gap ratio"], rows, names=3)
+    return _table(["graph", "a run's time", "verdict", "runs", "time", "gap ratio"], rows, names=3)
 
 
 def _kernels(analysis: Analysis) -> str:

@@ -163,13 +163,13 @@ def _graphs(analysis: Analysis, top: int, narrow: bool) -> RenderableType:
     rest = len(analysis.graph_figures) - len(listed)
     table = titled("Graphs, medians over their instances" + (f" ({rest:,} more)" if rest > 0 else ""))
     table.add_column("graph")
-    for heading in ("runs", "ratio") if narrow else ("runs", "kernels", "span", "ratio", "p95"):
+    for heading in ("runs", "ratio") if narrow else ("runs", "kernels", "time", "ratio", "p95"):
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for row in listed:
         figures = [f"{row.instances:,}", percent(row.gap_ratio)]
         if not narrow:
-            figures[1:1] = [f"{row.kernels_per_instance:,}", duration(row.span_ns)]
+            figures[1:1] = [f"{row.kernels_per_instance:,}", duration(row.time_ns)]
             figures.append(percent(row.p95_gap_ratio))
         table.add_row(_cut(plain(row.name)), *figures, Text(row.verdict, style="red" if row.flagged else ""))
     return table

@@ -116,7 +116,7 @@ def _gap_ratio(analysis: Analysis, graph: GraphFigures) -> str:
     if graph.kernels_per_instance == 1:
         return f"{ratio} It runs a single {unit(analysis)}: there is nothing to fuse that with."
     gaps = f"The gaps that fusion can remove are at most {percent(most_share(graph))} of its time"
-    unknown = graph.causes[Cause.UNKNOWN] / max(graph.span_ns, 1)
+    unknown = graph.causes[Cause.UNKNOWN] / max(graph.time_ns, 1)
     if unknown:
         gaps += f" ({percent(unknown)} is idle for a cause that the trace does not show)"
     return f"{ratio} {gaps}."
@@ -142,7 +142,7 @@ def most_share(graph: GraphFigures) -> float | None:
     """
     if graph.fusible_share is None:
         return None
-    return min(graph.fusible_share + graph.causes[Cause.UNKNOWN] / max(graph.span_ns, 1), 1.0)
+    return min(graph.fusible_share + graph.causes[Cause.UNKNOWN] / max(graph.time_ns, 1), 1.0)
 
 
 def _worth(analysis: Analysis, graph: GraphFigures) -> str:
@@ -165,7 +165,7 @@ def _ways(analysis: Analysis, graph: GraphFigures) -> str:
     """Which of fusion and CUDA graph capture is predicted to save anything worth it."""
     levers = next(each for each in analysis.levers if (each.graph, each.variant) == (graph.name, graph.variant))
     savings = {"Fusion": levers.fusion_ns, "CUDA graph capture": levers.capture_ns}
-    ways = [way for way, saving in savings.items() if saving and saving[1] >= WORTH_SHARE * graph.span_ns]
+    ways = [way for way, saving in savings.items() if saving and saving[1] >= WORTH_SHARE * graph.time_ns]
     if len(ways) == 2:
         return "Fusion, or CUDA graph capture, pays here."
     if ways:

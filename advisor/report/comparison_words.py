@@ -37,7 +37,7 @@ ALWAYS_SHOWN = (
     "fusible_gap",
     "launch_call",
     "gap_ratio",
-    "span",
+    "time",
     "latency",
     "latency_ratio",
 )

@@ -209,6 +209,7 @@ def _whole_trace(launches: Launches, totals: Totals, judge: Judge) -> GraphFigur
         span_ns=totals.span_ns,
         busy_ns=totals.busy_ns,
         exposed_gap_ns=totals.exposed_gap_ns,
+        time_ns=totals.span_ns,
         launch_gap_ns=totals.launch_gap_ns,
         fusible_gap_ns=totals.fusible_gap_ns,
         gap_ratio=totals.gap_ratio,

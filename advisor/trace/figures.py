@@ -143,6 +143,9 @@ class GraphFigures:
     launch_gap_ns: int
     fusible_gap_ns: int
     gap_ratio: float | None
+    """From the first launch call to the last work's end: what one run lasts, waiting for those before it included."""
+    time_ns: int
+    """What a run takes of the device: busy and idle of its own, the span at most. Shares are of this."""
     p5_gap_ratio: float | None
     p95_gap_ratio: float | None
     """Percentiles over the measured instances."""
@@ -152,6 +155,7 @@ class GraphFigures:
     """The largest cause, or `gpu-bound`, or `cannot-decide`."""
     causes: Causes
 
+    """Fusible gap over time."""
 
 @dataclass(frozen=True, slots=True)
 class Evidence:

@@ -44,11 +44,12 @@ def graph_figures(regions: Regions, instances: Instances, judge: Judge) -> tuple
     def middle(values: NDArray[np.int64] | NDArray[np.float64]) -> NDArray[np.float64]:
         return _quantiles(of, values, count, 0.5)
 
-    spans, busy, hidden, kernels = (middle(v) for v in (part.span, part.busy, part.hidden, part.kernels))
+    spans, times, busy = (middle(v) for v in (part.span, part.time, part.busy))
+    hidden, kernels = middle(part.hidden), middle(part.kernels)
     exposed = middle(part.causes.sum(axis=1))
     fusible_of, ratio_of = middle(fusible), middle(ratio)
     p5, p95 = (_quantiles(of, ratio, count, q) for q in (0.05, 0.95))
-    share = middle(fusible / np.maximum(part.span, 1))
+    share = middle(fusible / np.maximum(part.time, 1))
     causes = np.stack([middle(part.causes[:, cause]) for cause in Cause], axis=1)
     total_fusible = np.bincount(of, fusible, count)
     name = np.zeros(count, np.int64)
@@ -74,6 +75,7 @@ def graph_figures(regions: Regions, instances: Instances, judge: Judge) -> tuple
                 warmup=int(warm[index]),
                 kernels_per_instance=round(float(kernels[index])),
                 span_ns=round(float(spans[index])),
+                time_ns=round(float(times[index])),
                 busy_ns=round(float(busy[index])),
                 exposed_gap_ns=round(float(exposed[index])),
                 launch_gap_ns=round(float(launch[index])),

@@ -52,6 +52,16 @@ class Instances(Columns):
     warmup: NDArray[np.bool_]
     """Some kernel is launched for the first time in its process."""
 
+    @property
+    def time(self) -> NDArray[np.int64]:
+        """Shape (instances,), ns: what each takes of the device, busy and idle of its own, its span at most.
+
+        Where the queue runs ahead an execution waits for those before it, and spans overlap: their sum is more than the
+        time that passes, and no share of a span says what a run would gain.
+        """
+        own: NDArray[np.int64] = self.busy + self.causes.sum(axis=1)
+        return np.minimum(self.span, own)
+
 
 @dataclass(frozen=True, slots=True)
 class Runs:

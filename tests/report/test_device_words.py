@@ -51,7 +51,7 @@ def test_what_is_saved_at_most_holds_whatever_the_gaps_of_unknown_cause_are() ->
     graph = analysis.graph_figures[0]
     unknown = graph.causes[Cause.UNKNOWN]
     assert unknown
-    assert most_share(graph) == pytest.approx((graph.fusible_gap_ns + unknown) / graph.span_ns)
+    assert most_share(graph) == pytest.approx((graph.fusible_gap_ns + unknown) / graph.time_ns)
     assert "for a cause that the trace does not show" in worth(analysis)
     (finding,) = (each for each in analysis.findings if each.id == "gpu-bound")
     assert f"would save {percent(most_share(graph))} at most" in finding.message
@@ -150,3 +150,16 @@ def test_a_run_that_waits_its_turn_lasts_longer_than_it_works_and_idles() -> Non
     (finding,) = analysis.findings
     span = duration(analysis.graph_figures[0].span_ns)
     assert f"({span} from its first launch call to its end, with the work queued before its own)" in finding.message
+
+
+def test_the_times_of_runs_add_up_where_the_queue_runs_ahead(samples: Path) -> None:
+    analysis = advisor.analyze(samples / "gpu_bound_cnn.sqlite")
+    (graph,) = analysis.graph_figures
+    instances = analysis.evidence.instances
+    assert int(instances.span.sum()) > 2 * analysis.totals.span_ns
+    assert int(instances.time.sum()) <= analysis.totals.span_ns
+    ends = instances.start + instances.span
+    from_end_to_end = int(ends.max() - ends.min()) / (len(ends) - 1)
+    assert graph.time_ns == pytest.approx(from_end_to_end, rel=0.01)
+    assert graph.fusible_share == pytest.approx(graph.fusible_gap_ns / graph.time_ns, rel=0.01)
+    assert f"at most {percent(graph.fusible_gap_ns / graph.time_ns)} of its time" in worth(analysis)

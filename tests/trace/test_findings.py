@@ -89,7 +89,7 @@ READ_BACK = Copy(1_500, direction="DtoH", call_ns=50_000)
 FAULTS: dict[str, tuple[list[Operation], Machine, str]] = {
     "launch-bound": ([SHORT] * 12, MACHINE, "high"),
     "dispatch-bound": ([Host(30_000), SHORT] * 12, MACHINE, "high"),
-    "turnaround-bound": ([LONG, *[SHORT] * 400], SLOW_DEVICE, "medium"),
+    "turnaround-bound": ([LONG, *[SHORT] * 400], SLOW_DEVICE, "high"),
     "sync-bound": ([Launch("gemm", 30_000), Synchronize(Stream())] * 6, SLOW_WAKE, "high"),
     "host-bound": ([LONG, Host(1_500_000), LONG], MACHINE, "high"),
     "allocation-bound": ([LONG, Synchronize(Stream()), MALLOC, LONG], MACHINE, "medium"),

@@ -198,7 +198,7 @@
         unit === "kernel" ? plural(totals.launch_calls, "launch call") : plural(data.graphs_in_all, "graph")],
     ];
     if (graph.source !== "trace") {
-      figures.splice(2, 0, ["A run takes", duration(graph.span_ns), `median of ${plural(graph.instances - (graph.instances > graph.warmup ? graph.warmup : 0), "run")}`]);
+      figures.splice(2, 0, ["A run takes", duration(graph.time_ns), `median of ${plural(graph.instances - (graph.instances > graph.warmup ? graph.warmup : 0), "run")}`]);
     }
     document.getElementById("figures").append(...figures.map(([term, value, note]) =>
       el("div", {}, el("dt", {}, term), el("dd", {}, value, el("small", {}, note)))));
@@ -284,7 +284,7 @@
       { title: data.graphs[0].source === "trace" ? "time" : "a run's time", cell: (graph) => bar(timeParts(graph.causes, graph.busy_ns), graph.busy_ns + sum(Object.values(graph.causes)) || 1, true) },
       { title: "gap ratio", number: true, value: (graph) => graph.gap_ratio, cell: (graph) => [percent(graph.gap_ratio), el("small", {}, `p95 ${percent(graph.p95_gap_ratio)}`)] },
       { title: "removable gaps, at most", number: true, value: (graph) => graph.most_share, cell: (graph) => percent(graph.most_share) },
-      { title: "span", number: true, value: (graph) => graph.span_ns, cell: (graph) => duration(graph.span_ns) },
+      { title: "time", number: true, value: (graph) => graph.time_ns, cell: (graph) => duration(graph.time_ns) },
       { title: `${unit}s`, number: true, value: (graph) => graph.kernels_per_instance, cell: (graph) => grouped(graph.kernels_per_instance) },
       { title: "runs", number: true, value: (graph) => graph.instances, cell: (graph) => [grouped(graph.instances), graph.warmup ? el("small", {}, `${grouped(graph.warmup)} warm-up`) : null] },
     ];

@@ -104,7 +104,7 @@ class Facts:
         mine = self.evidence.runs.measured & (self.evidence.runs.graph == subject.index)
         instances = self.evidence.instances
         ns = int(instances.causes[mine, cause].sum())
-        return ns / max(int(mine.sum()), 1), ns / max(int(instances.span[mine].sum()), 1)
+        return ns / max(int(mine.sum()), 1), ns / max(int(instances.time[mine].sum()), 1)
 
     def blocking_copies(self, subject: Subject) -> BlockingCopies:
         """The copies of a graph's measured runs that keep the host until they are done.

@@ -37,6 +37,8 @@ class Subject:
     index: int | None
     """Of the graph, in `Analysis.graph_figures`; None: between the runs."""
     span_ns: int
+    time_ns: int
+    """What it takes of the device, as in `GraphFigures`; shares are of this."""
     busy_ns: int
     causes: Causes
     gap_ratio: float | None
@@ -81,18 +83,19 @@ class Subject:
         return "In this trace" if self.graph is None else f"In a run of `{plain(self.graph)}`"
 
     def share(self, ns: float) -> float:
-        """NS as a share of its span."""
-        return ns / max(self.span_ns, 1)
+        """NS as a share of its time."""
+        return ns / max(self.time_ns, 1)
 
     def waits(self, ns: float) -> str:
         """The beginning of a sentence: how long the GPU waits, of how long."""
-        of_span = f"{duration(ns)} of {duration(self.span_ns)} ({percent(self.share(ns))})"
+        of_span = f"{duration(ns)} of {duration(self.time_ns)} ({percent(self.share(ns))})"
         return f"{self.where} the {self.device} waits {of_span}"
 
     def evidence(self, share: float, *causes: Cause) -> dict[str, Any]:
         """The figures of which every finding on it may speak; SHARE is that of its time which the finding is about."""
         named = {f"{cause.key}_ns": self.causes[cause] for cause in causes}
-        return {"span_ns": self.span_ns, "busy_ns": self.busy_ns, "runs": self.runs, "share": share} | named
+        times = {"span_ns": self.span_ns, "time_ns": self.time_ns, "busy_ns": self.busy_ns}
+        return times | {"runs": self.runs, "share": share} | named
 
 
 def find_subjects(
@@ -118,7 +121,7 @@ def find_subjects(
     """
     runs = evidence.runs
     device = "GPU" if all(device.gpu for device in trace.devices) else "CPU"
-    time = np.bincount(runs.graph, evidence.instances.span) if len(evidence.instances) else np.ones(1)
+    time = np.bincount(runs.graph, evidence.instances.time) if len(evidence.instances) else np.ones(1)
     subjects: dict[str, Subject] = {}
     for index in np.argsort(-time, kind="stable").tolist():
         graph = graphs[index]
@@ -129,6 +132,7 @@ def find_subjects(
             graph=None if graph.source == "trace" else graph.name,
             index=index,
             span_ns=graph.span_ns,
+            time_ns=graph.time_ns,
             busy_ns=graph.busy_ns,
             causes=graph.causes,
             gap_ratio=graph.gap_ratio,
@@ -169,6 +173,7 @@ def _between_runs(trace: Trace, totals: Totals, evidence: Evidence, judge: Judge
         graph=None,
         index=None,
         span_ns=span,
+        time_ns=span,
         busy_ns=busy,
         causes=causes,
         gap_ratio=ratio,
