@@ -152,7 +152,8 @@ def _against_others(table: Table) -> Iterator[str]:
         yield ""
     for model, faster in slower.items():
         cells = {row.contestant: f"{row.contestant} {cell(row)}" for row in table[model]}
-        yield f"- {model}: {cells[ADVISOR]}; faster: {', '.join(cells.get(name, name) for name in faster)}"
+        same = "" if mine[model].kept else ", which is the original: it kept nothing"
+        yield f"- {model}: {cells[ADVISOR]}{same}; faster: {', '.join(cells.get(name, name) for name in faster)}"
     hidden = [model for model in compared if model not in slower and not _is_shown(mine[model])]
     if hidden:
         yield ""

@@ -57,6 +57,7 @@ def test_what_noise_would_hide_is_said() -> None:
     table = {"quiet": [row(ADVISOR, 0.99)], "noisy": [row(ADVISOR, 0.99, spread=0.2)], "lost": [row(ADVISOR, 1.2)]}
     found = section(as_markdown(table, "Now.", "zoo"), "Against the best of the others")
     assert "1 of 3 compared." in found
+    assert "- lost: advisor 1.200 (1.180 to 1.220), which is the original: it kept nothing; faster: ONNX" in found
     assert "The interval would hide a loss of over 2 % against ONNX Runtime alone on: noisy." in found
 
 
