@@ -225,6 +225,9 @@ def notes(analysis: Analysis) -> Iterator[str]:
             f"{counted(coverage.graph_level, 'CUDA graph launch', 'CUDA graph launches')} recorded as a whole: gaps"
             " inside are invisible; record with --cuda-graph-trace=node"
         )
+    if coverage.graph_kernels_missing:
+        kernels = counted(coverage.graph_kernels_missing, "kernel")
+        yield f"{kernels} inside CUDA graphs not in the trace: other launches of the same graph have them"
     if coverage.launches_without_work:
         calls = counted(coverage.launches_without_work, "launch call")
         yield f"{calls} without work in the trace (cut off, or not executed)"
@@ -238,6 +241,7 @@ def notes(analysis: Analysis) -> Iterator[str]:
         yield f"{coverage.outside_graphs:,} of {counted(coverage.work, 'work')} outside of the graphs above"
     if not coverage.physical_devices and len(analysis.device_figures) > 1:
         yield "the trace does not name the physical GPUs: each CUDA device of each process counts as one"
+    yield from (plain(text) for text in coverage.notes)
     yield from (plain(text) for text in coverage.diagnostics[:5])
     if len(coverage.diagnostics) > 5:
         rest = counted(len(coverage.diagnostics) - 5, "more message")

@@ -106,7 +106,10 @@ class Analysis:
             },
             "threshold": self.threshold,
             "verdict": self.verdict,
-            "coverage": asdict(self.coverage) | {"diagnostics": list(self.coverage.diagnostics)},
+            "coverage": {
+                name: list(value) if isinstance(value, tuple) else value
+                for name, value in asdict(self.coverage).items()
+            },
             "totals": _row(self.totals),
             "devices": [
                 _row(figures) | {"device": figures.device.number} | {"name": figures.device.name}

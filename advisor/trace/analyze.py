@@ -159,12 +159,14 @@ def _coverage(trace: Trace, launches: Launches, regions: Regions) -> Coverage:
         captured_launches=launches.while_capturing,
         kernel_launches=launches.kernel_launches,
         kernels_missing=launches.kernels_missing,
+        graph_kernels_missing=launches.graph_kernels_missing,
         unclosed_ranges=trace.unclosed_ranges,
         outside_graphs=int((regions.of_work < 0).sum()) if len(regions) else 0,
         physical_devices=all(
             trace.devices[device].physical for device in np.flatnonzero(np.bincount(trace.works.device))
         ),
         diagnostics=trace.diagnostics,
+        notes=trace.notes,
     )
 
 
@@ -207,9 +209,9 @@ def _whole_trace(launches: Launches, totals: Totals, judge: Judge) -> GraphFigur
         warmup=int(launches.first_of_kernel.any()),
         kernels_per_instance=totals.kernels,
         span_ns=totals.span_ns,
+        time_ns=totals.span_ns,
         busy_ns=totals.busy_ns,
         exposed_gap_ns=totals.exposed_gap_ns,
-        time_ns=totals.span_ns,
         launch_gap_ns=totals.launch_gap_ns,
         fusible_gap_ns=totals.fusible_gap_ns,
         gap_ratio=totals.gap_ratio,
@@ -270,7 +272,7 @@ def _kernel_figures(
     duration = by_name(name, works.end - works.start)
     launch_call = by_name(name[leads], calls.end[called] - calls.start[called])
     launch_latency = by_name(name[matched], latency)
-    queue = by_name(name[as_slice(timeline.order)], _queue_time(trace, launches, timeline))
+    queue = by_name(name[timeline.rows], _queue_time(trace, launches, timeline))
     behind = name[timeline.order[places]]
     causes = np.array([by_name(behind, part) if part.any() else [0] * size for part in parts]).T.tolist()
     kind_of = np.zeros(size, np.uint8)
@@ -305,7 +307,7 @@ def _queue_time(trace: Trace, launches: Launches, timeline: Timeline) -> NDArray
     queue = np.zeros(len(timeline.order), np.int64)
     for span in timeline.spans:
         part = slice(span.first, span.last)
-        rows = as_slice(timeline.order[part])
+        rows = timeline.rows if len(timeline.spans) == 1 else as_slice(timeline.order[part])
         start, end, gap = trace.works.start[rows], trace.works.end[rows], timeline.exposed_gap[part]
         call = launches.call[rows]
         waited = np.flatnonzero(call >= 0)

@@ -55,16 +55,21 @@ class Coverage:
     captured_launches: int
     """Launch calls recorded while capturing a CUDA graph: no executions."""
     kernel_launches: int
-    """Launch calls of one kernel each, those recorded while capturing apart."""
+    """Kernels that were launched: by calls of one each, those recorded while capturing apart, and as nodes of CUDA
+    graphs recorded node by node."""
     kernels_missing: int
-    """Of these, how many have no kernel in the trace. Where they are over 5 %, no gap ratio is told."""
+    """Of these, how many are not in the trace. Where they are over 5 %, no gap ratio is told."""
+    graph_kernels_missing: int
+    """Of those, the nodes that a launch of a CUDA graph lacks and other launches of it have."""
     unclosed_ranges: int
     outside_graphs: int
     """Works that belong to no graph of the report."""
     physical_devices: bool
     """The trace says which GPU each CUDA ordinal was; else every (process, ordinal) counts as a device of its own."""
     diagnostics: tuple[str, ...]
-    """The profiler's own warnings about lost events, and notes of this analysis."""
+    """The profiler's own warnings about lost events, word by word."""
+    notes: tuple[str, ...]
+    """What the reader, or the selection of a part, has to say of the trace besides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,24 +143,24 @@ class GraphFigures:
     """Instances in which some kernel is launched for the first time. The medians are over the others, if any."""
     kernels_per_instance: int
     span_ns: int
+    """From the first launch call to the last work's end: what one run lasts, waiting for those before it included."""
+    time_ns: int
+    """What a run takes of the device: busy and idle of its own, the span at most. Shares are of this."""
     busy_ns: int
     exposed_gap_ns: int
     launch_gap_ns: int
     fusible_gap_ns: int
     gap_ratio: float | None
-    """From the first launch call to the last work's end: what one run lasts, waiting for those before it included."""
-    time_ns: int
-    """What a run takes of the device: busy and idle of its own, the span at most. Shares are of this."""
     p5_gap_ratio: float | None
     p95_gap_ratio: float | None
     """Percentiles over the measured instances."""
     fusible_share: float | None
+    """Fusible gap over time."""
     flagged: bool
     verdict: str
     """The largest cause, or `gpu-bound`, or `cannot-decide`."""
     causes: Causes
 
-    """Fusible gap over time."""
 
 @dataclass(frozen=True, slots=True)
 class Evidence:

@@ -84,7 +84,7 @@ def measure_instances(
     gap_causes: NDArray[np.int64],
 ) -> Instances:
     """Measure every region; GAP_CAUSES are those of all gaps of the trace, as in `Evidence`."""
-    of_place = regions.of_work[as_slice(timeline.order)]
+    of_place = regions.of_work[timeline.rows]
     inside = np.flatnonzero(of_place >= 0)
     places = as_slice(inside[np.argsort(of_place[inside], kind="stable")])
     region, rows = of_place[places], as_slice(timeline.order[places])

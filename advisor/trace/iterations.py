@@ -8,6 +8,9 @@ An iteration begins where the host pauses longest in the longest exactly repeati
 many as make the place unique) are the mark by which all iterations are found, also those that differ a little. What
 lies before the first mark is warm-up, and what follows the last whole iteration is tail.
 
+Where the kernels alone show no iterations, as many copies around one kernel do, copies and sets are taken into the
+sequence; and where other work cuts the repetition again and again, all its stretches are taken, not the longest alone.
+
 Everything is done on whole columns with polynomial hashes modulo 2**64, in O(n log n) for n kernels.
 """
 
@@ -28,7 +31,7 @@ if TYPE_CHECKING:
     from advisor.trace.launches import Launches
     from advisor.trace.trace import Trace
 
-__all__ = ["Iterations", "find_iterations", "find_marks"]
+__all__ = ["Iterations", "Marks", "find_iterations", "find_marks"]
 
 LEAST_ITERATIONS = 3
 LEAST_CERTAINTY = 0.5
@@ -41,6 +44,24 @@ LAGS_MEASURED, LAGS_TRIED = 48, 6
 LEAST_FIT = 0.3
 CERTAIN = 0.95
 """With so much certainty no further lag is tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """Iterations as places in a sequence of works, in their order."""
+
+    begin: NDArray[np.intp]
+    """Shape (iterations,): the first work of each."""
+    end: NDArray[np.intp]
+    """Shape (iterations,): behind the last one."""
+    certainty: float
+    """The share of the works (kernels) in iterations with the most frequent sequence."""
+
+    def __len__(self) -> int:
+        return len(self.begin)
+
+
+_NOTHING = Marks(np.zeros(0, np.intp), np.zeros(0, np.intp), 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,75 +89,107 @@ def find_iterations(trace: Trace, launches: Launches) -> list[Iterations]:
         if len(mine) <= LEAST_CERTAINTY * count:  # Works without launch call have no place in the sequence.
             continue
         mine = launch_order(trace, launches, mine)
-        kernels = mine[works.kind[mine] == WorkKind.KERNEL]
-        marks, certainty = find_marks(works.name[kernels], _pauses(trace, launches, kernels))
+        rows, marks = _marked(trace, launches, mine)
         if not len(marks):
             continue
         starts = trace.calls.start[launches.call[mine]]
-        begin = trace.calls.start[launches.call[kernels[marks[:-1]]]]
+        begin = trace.calls.start[launches.call[rows[marks.begin]]]
         if (np.diff(begin) <= 0).any():  # They begin inside one launch call: no executions of a program.
             continue
-        end = trace.calls.start[launches.call[kernels[marks[-1] - 1]]]
-        bounds = [*np.searchsorted(starts, begin), int(np.searchsorted(starts, end, side="right"))]
+        first = np.searchsorted(starts, begin)
+        # What follows an iteration's last kernel belongs to it where the next iteration follows at once.
+        stop = np.searchsorted(starts, trace.calls.start[launches.call[rows[marks.end - 1]]], side="right")
+        follows = marks.end[:-1] == marks.begin[1:]
+        stop[:-1][follows] = first[1:][follows]
         of_work = np.full(len(works), -1, np.int32)
-        of_work[mine[bounds[0] : bounds[-1]]] = np.repeat(np.arange(len(begin)), np.diff(bounds))
-        found.append(
-            Iterations(int(code) // len(trace.devices), int(code) % len(trace.devices), of_work, len(begin), certainty)
-        )
+        steps = np.zeros(len(mine) + 1, np.int32)
+        steps[first] = np.arange(1, len(marks) + 1)
+        inside = np.zeros(len(mine) + 1, np.int32)
+        np.add.at(inside, first, 1)
+        np.add.at(inside, stop, -1)
+        within = np.cumsum(inside)[:-1] > 0
+        of_work[mine[within]] = np.maximum.accumulate(steps)[:-1][within] - 1
+        process, device = divmod(int(code), len(trace.devices))
+        found.append(Iterations(process, device, of_work, len(marks), marks.certainty))
     return found
 
 
-def _pauses(trace: Trace, launches: Launches, kernels: NDArray[np.intp]) -> NDArray[np.int64]:
-    """How long the host paused before launching each kernel, ns."""
-    call = launches.call[kernels]
-    pauses = np.zeros(len(kernels), np.int64)
+def _marked(trace: Trace, launches: Launches, mine: NDArray[np.intp]) -> tuple[NDArray[np.intp], Marks]:
+    """The works that show iterations best, of MINE in launch order, and the iterations as places in them."""
+    works = trace.works
+    kernels = mine[works.kind[mine] == WorkKind.KERNEL]
+    marks = _NOTHING
+    for rows, stretches in ((kernels, False), (mine, False), (kernels, True)):
+        counted = works.kind[rows] == WorkKind.KERNEL
+        marks = find_marks(works.name[rows], _pauses(trace, launches, rows), counted, stretches=stretches)
+        if len(marks):
+            break
+    return rows, marks
+
+
+def _pauses(trace: Trace, launches: Launches, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+    """How long the host paused before launching each of the works, ns."""
+    call = launches.call[rows]
+    pauses = np.zeros(len(rows), np.int64)
     pauses[1:] = trace.calls.start[call[1:]] - trace.calls.end[call[:-1]]
     return pauses
 
 
-def find_marks(names: NDArray[np.int32], pauses: NDArray[np.int64]) -> tuple[NDArray[np.intp], float]:
-    """Where iterations begin in a sequence of kernels.
+def find_marks(
+    names: NDArray[np.int32],
+    pauses: NDArray[np.int64],
+    counted: NDArray[np.bool_] | None = None,
+    *,
+    stretches: bool = False,
+) -> Marks:
+    """Where iterations begin and end in a sequence of works.
 
     Args:
-        names: Shape (n,): the kernels in launch order.
+        names: Shape (n,): the works in launch order.
         pauses: Shape (n,): how long the host paused before each.
-
-    Returns:
-        The first kernel of each iteration and, last, the end of the last one; and the share of the kernels in
-        iterations with the most frequent sequence. Nothing and 0 where nothing repeats.
+        counted: Shape (n,): the works (kernels) whose share in iterations tells how sure they are; None: all.
+        stretches: Take iterations wherever they are; else only the longest row of them without other work between.
     """
-    nothing = np.zeros(0, np.intp), 0.0
-    sequence = _Sequence(names)
+    sequence = _Sequence(names, counted)
     tried = []
     for period in _periods(sequence):
-        marks, certainty = _marks_of(sequence, period, pauses)
-        if certainty >= CERTAIN:
-            return marks, certainty
-        tried.append((certainty, -period, marks))
-    certainty, _, marks = max(tried, key=lambda found: found[:2], default=(0.0, 0, nothing[0]))
-    return (marks, certainty) if certainty >= LEAST_CERTAINTY else nothing
+        marks = _marks_of(sequence, int(period), pauses, stretches)
+        if marks.certainty >= CERTAIN:
+            return marks
+        tried.append((marks.certainty, -int(period), marks))
+    certainty, _, marks = max(tried, key=lambda found: found[:2], default=(0.0, 0, _NOTHING))
+    return marks if certainty >= LEAST_CERTAINTY else _NOTHING
 
 
-def _marks_of(sequence: _Sequence, period: int, pauses: NDArray[np.int64]) -> tuple[NDArray[np.intp], float]:
-    """The iterations of about PERIOD kernels, and the share of all kernels that repeat their most frequent sequence."""
+def _marks_of(sequence: _Sequence, period: int, pauses: NDArray[np.int64], stretches: bool) -> Marks:
+    """The iterations of about PERIOD works."""
     begin, repeats = _longest_repetition(sequence.names, period)
     if repeats < LEAST_ITERATIONS:
-        return np.zeros(0, np.intp), 0.0
+        return _NOTHING
     block = pauses[begin : begin + repeats * period].reshape(repeats, period)
     first = begin + int(np.argmax(np.median(block, axis=0)))
-    marks = _whole(sequence, _places_like(sequence, first, period), period, first)
-    if len(marks) <= LEAST_ITERATIONS:
-        return np.zeros(0, np.intp), 0.0
-    lengths = np.diff(marks)
-    _, index, counts = np.unique(sequence.hashes_of(marks[:-1], lengths), return_inverse=True, return_counts=True)
-    return marks, float(lengths[index == np.argmax(counts)].sum() / len(sequence.names))
+    places = _places_like(sequence, first, period)
+    if stretches:
+        starts, ends = _all_whole(sequence, places, period, first)
+    else:
+        marks = _whole(sequence, places, period, first)
+        starts, ends = marks[:-1], marks[1:]
+    if len(starts) < LEAST_ITERATIONS:
+        return _NOTHING
+    _, index, counts = np.unique(sequence.hashes_of(starts, ends - starts), return_inverse=True, return_counts=True)
+    usual = index == np.argmax(counts)
+    repeated = sequence.counted[ends[usual]] - sequence.counted[starts[usual]]
+    return Marks(starts, ends, float(repeated.sum() / max(sequence.counted[-1], 1)))
 
 
 class _Sequence:
     """A sequence of names, with a hash of any stretch of it at the cost of a subtraction."""
 
-    def __init__(self, names: NDArray[np.int32]) -> None:
+    def __init__(self, names: NDArray[np.int32], counted: NDArray[np.bool_] | None = None) -> None:
         self.names = names
+        self.counted = np.zeros(len(names) + 1, np.int64)
+        """Shape (n + 1,): how many of the names before each place count."""
+        np.cumsum(np.ones(len(names), np.bool_) if counted is None else counted, out=self.counted[1:])
         values = numbers_for(int(names.max()) + 1 if len(names) else 0)[names]
         inverse = np.uint64(pow(int(BASE), -1, 2**64))
         powers = np.multiply.accumulate(np.full(len(names), BASE))
@@ -218,3 +271,21 @@ def _whole(sequence: _Sequence, marks: NDArray[np.intp], period: int, first: int
         return marks[:0]
     longest = int(np.argmax(edges[1::2] - edges[::2]))
     return marks[edges[2 * longest] : edges[2 * longest + 1] + 1]
+
+
+def _all_whole(
+    sequence: _Sequence, marks: NDArray[np.intp], period: int, first: int
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Begin and end of all iterations that are about a period long, whatever lies between them."""
+    size = len(sequence.names)
+    following = np.append(marks[1:], size)
+    near = np.abs(following - marks - period) <= period // 2
+    near[-1] = False
+    # The last one before other work ends where its usual sequence does.
+    room = ~near & (following - marks >= period)
+    typical = sequence.hashes_of(np.array([first]), np.array([period]))[0]
+    last = np.flatnonzero(room)
+    last = last[sequence.hashes_of(marks[last], np.full(len(last), period)) == typical]
+    end = np.where(near, following, marks)
+    end[last] = marks[last] + period
+    return marks[end > marks], end[end > marks]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from advisor.trace.graph_nodes import graph_kernels
 from advisor.trace.trace import RUN_RETURNS, WorkKind
 
 if TYPE_CHECKING:
@@ -103,9 +104,12 @@ class Launches:
     while_capturing: int
     """How many of those were recorded into a CUDA graph (between begin and end of a capture): no executions."""
     kernel_launches: int
-    """Calls of an API name that launches kernels, those recorded into a CUDA graph apart."""
+    """Kernels that were launched: by calls of their own, those recorded into a CUDA graph apart, and as nodes of CUDA
+    graphs."""
     kernels_missing: int
-    """How many of these have no work, at least: there must have been one, where a CUDA graph may be empty."""
+    """How many of these are not in the trace, at least."""
+    graph_kernels_missing: int
+    """Of those, the nodes of CUDA graphs: other launches of the same graph have them."""
 
     @property
     def complete(self) -> bool:
@@ -146,6 +150,8 @@ def join(trace: Trace, recorded: Trace | None = None, counted: NDArray[np.bool_]
     of_one_kernel = launching & ~capturing & ~is_graph_launch[calls.name]
     # A kernel that names no call may be that of any.
     nameless = int(((recorded.works.kind == WorkKind.KERNEL) & (recorded.works.correlation == 0)).sum())
+    missing = max(int((of_one_kernel & ~joined).sum()) - nameless, 0)
+    graph_kernels_launched, graph_kernels_missing = graph_kernels(recorded, call_of_all, counted)
     inside_graph, first_of_call = _places_in_call(trace, call, graph)
     return Launches(
         call=call,
@@ -156,8 +162,9 @@ def join(trace: Trace, recorded: Trace | None = None, counted: NDArray[np.bool_]
         first_of_call=first_of_call,
         without_work=int((launching & ~joined).sum()),
         while_capturing=int((launching & capturing & ~joined).sum()),
-        kernel_launches=int(of_one_kernel.sum()),
-        kernels_missing=max(int((of_one_kernel & ~joined).sum()) - nameless, 0),
+        kernel_launches=int(of_one_kernel.sum()) + graph_kernels_launched,
+        kernels_missing=missing + graph_kernels_missing,
+        graph_kernels_missing=graph_kernels_missing,
     )
 
 

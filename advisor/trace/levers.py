@@ -87,8 +87,10 @@ def find_levers(trace: Trace, evidence: Evidence, graphs: Sequence[GraphFigures]
 def _capture(graph: GraphFigures, by_calls: bool, waits: bool, removed: Saving) -> tuple[Saving | None, str]:
     if graph.source == "cuda_graph" or not by_calls:
         return None, "its runs are CUDA graphs already"
-    if graph.source == "trace" or graph.instances == 1:
-        return None, "nothing repeats that could be captured once and replayed (NVTX ranges would mark it)"
+    if graph.source == "trace":
+        return None, "no run could be told apart that could be captured once and replayed (NVTX ranges would mark one)"
+    if graph.instances == 1:
+        return None, "it ran once: nothing to capture and replay"
     if not removed[1]:
         return (0, 0), "no launch but a run's first one is waited for, and a CUDA graph has to be launched as well"
     if waits:

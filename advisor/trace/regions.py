@@ -139,7 +139,7 @@ def _ranges_of_executions(
             wanted = np.array([bool(re.search(pattern, name)) for name in trace.range_names], np.bool_)
         except re.error as error:
             raise BadInput(f"--region: {pattern!r} is no regular expression: {error}") from None
-    rows = np.flatnonzero(_launches_inside(trace, launches) > 0)
+    rows = np.flatnonzero(_launched_inside(trace, launches))
     if pattern is not None:
         rows = rows[wanted[trace.ranges.name[rows]]]
         if not len(rows):
@@ -164,21 +164,25 @@ def _outermost(trace: Trace, rows: NDArray[np.intp]) -> NDArray[np.intp]:
     return rows[kept]
 
 
-def _launches_inside(trace: Trace, launches: Launches) -> NDArray[np.int64]:
-    """Shape (ranges,): how many launch calls of kernels or CUDA graphs start in each range, on its thread."""
-    if not len(trace.ranges):
-        return np.zeros(0, np.int64)
+def _launched_inside(trace: Trace, launches: Launches) -> NDArray[np.bool_]:
+    """Shape (ranges,): some launch call of a kernel or CUDA graph lies inside the range, on its thread.
+
+    As in `_works_inside`, from begin to end: a call that a range's end cuts through is none of its own.
+    """
+    inside = np.zeros(len(trace.ranges), np.bool_)
     executes = (launches.call >= 0) & np.isin(trace.works.kind, (WorkKind.KERNEL, WorkKind.GRAPH))
     launched = np.zeros(len(trace.calls), np.bool_)
     launched[launches.call[executes]] = True
     calls = np.flatnonzero(launched)
-    count = np.zeros(len(trace.ranges), np.int64)
+    calls = calls[np.argsort(trace.calls.start[calls], kind="stable")]
     for thread in np.unique(trace.ranges.thread):
-        mine = trace.ranges.thread == thread
-        starts = np.sort(trace.calls.start[calls[trace.calls.thread[calls] == thread]])
-        upto = np.searchsorted(starts, trace.ranges.end[mine], side="right")
-        count[mine] = upto - np.searchsorted(starts, trace.ranges.start[mine], side="left")
-    return count
+        mine = np.flatnonzero(trace.ranges.thread == thread)
+        rows = calls[trace.calls.thread[calls] == thread]
+        # Of the calls from each one on, the earliest end: whether any of them ends inside.
+        earliest = np.append(np.minimum.accumulate(trace.calls.end[rows][::-1])[::-1], np.iinfo(np.int64).max)
+        following = np.searchsorted(trace.calls.start[rows], trace.ranges.start[mine], side="left")
+        inside[mine] = earliest[following] <= trace.ranges.end[mine]
+    return inside
 
 
 def _works_inside(

@@ -67,7 +67,7 @@ def select(
         raise BadInput(f"no work starts in this selection: the trace's works start from {first:.6f} s to {last:.6f} s")
     if keep.all():
         return trace
-    return replace(trace, works=works.take(keep), diagnostics=(*trace.diagnostics, *notes))
+    return replace(trace, works=works.take(keep), notes=(*trace.notes, *notes))
 
 
 def calls_within(

@@ -45,6 +45,8 @@ class Timeline:
 
     order: NDArray[np.intp]
     """Shape (works,): the row in `Trace.works` of each place on the timeline."""
+    rows: NDArray[np.intp] | slice
+    """`order`, as a slice where it is one."""
     idle_since: NDArray[np.int64]
     """Shape (works,), in timeline order: b, the latest end before; its own start for a device's first work."""
     exposed_gap: NDArray[np.int64]
@@ -75,7 +77,7 @@ def device_timeline(trace: Trace, launches: Launches) -> Timeline:
             raise AssertionError("the device timeline does not add up")
         device = int(works.device[order[begin]])
         spans.append(Span(device, int(begin), int(stop), span_ns, busy_ns, exposed_ns))
-    return Timeline(order, idle_since, exposed_gap, tuple(spans))
+    return Timeline(order, rows, idle_since, exposed_gap, tuple(spans))
 
 
 def _order(trace: Trace, launches: Launches) -> NDArray[np.intp]:

@@ -159,7 +159,9 @@ class Trace:
     without a start of which a later launch call tells that it is none."""
     unclosed_ranges: int
     diagnostics: tuple[str, ...]
-    """The profiler's own warnings and errors."""
+    """The profiler's own warnings and errors, word by word."""
+    notes: tuple[str, ...] = ()
+    """What the reader has to say besides: what it left out, or could not tell."""
 
 
 def as_slice(rows: NDArray[np.intp]) -> NDArray[np.intp] | slice:

@@ -203,7 +203,7 @@ def test_real_models_leave_little_without_a_class(name: str, tmp_path: Path) -> 
     time = sum(row.duration_ns for row in analysis.kernel_figures)
     assert sum(row.duration_ns for row in analysis.kernel_figures if row.op_class == "other") < 0.05 * time
     assert analysis.graph_figures[0].name == "model_run"
-    assert any("profiler itself" in note for note in analysis.coverage.diagnostics)
+    assert any("profiler itself" in note for note in analysis.coverage.notes)
 
 
 # By hand: times in µs.
@@ -313,7 +313,7 @@ def test_a_profile_that_is_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> 
     (tmp_path / "cut.json").write_text(whole[: len(whole) // 2], encoding="utf-8")
     trace = advisor.read_trace(tmp_path / "cut.json")
     assert 0 < len(trace.works) < 10
-    assert any("cut off" in note for note in trace.diagnostics)
+    assert any("cut off" in note for note in trace.notes)
 
 
 def test_node_names_with_quotes_cost_only_their_nodes(tmp_path: Path) -> None:
@@ -322,7 +322,7 @@ def test_node_names_with_quotes_cost_only_their_nodes(tmp_path: Path) -> None:
     path.write_text(path.read_text(encoding="utf-8").replace("XX", 'say "x"'), encoding="utf-8")
     trace = advisor.read_trace(path)
     assert len(trace.works) == 2
-    assert any("damaged" in note for note in trace.diagnostics)
+    assert any("damaged" in note for note in trace.notes)
 
 
 def test_several_profiles_in_one_file_are_refused(tmp_path: Path) -> None:

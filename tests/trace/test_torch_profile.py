@@ -67,7 +67,7 @@ def test_whole_microseconds_shift_each_gap_by_no_more_than_their_resolution(name
         assert abs(document["totals"][figure] - reference["totals"][figure]) <= 2_000 * works
     assert document["totals"]["gap_ratio"] == pytest.approx(reference["totals"]["gap_ratio"], abs=0.1)
     assert document["verdict"] == reference["verdict"]
-    assert any("whole µs" in note for note in document["coverage"]["diagnostics"])
+    assert any("whole µs" in note for note in document["coverage"]["notes"])
 
 
 def test_packed_traces_give_the_same() -> None:
@@ -122,7 +122,7 @@ def test_merged_processes_are_told_apart_by_correlation_or_not_at_all(tmp_path: 
     ]
     analysis = advisor.analyze(advisor.read_trace(written(tmp_path / "t.json", events)))
     assert (analysis.coverage.matched, analysis.coverage.orphans) == (1, 1)
-    assert any("2 processes" in note for note in analysis.coverage.diagnostics)
+    assert any("2 processes" in note for note in analysis.coverage.notes)
 
 
 def test_the_profilers_own_warnings_of_losses_are_passed_on(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_a_trace_that_is_cut_off_is_read_as_far_as_it_goes(tmp_path: Path) -> No
     cut.write_bytes(whole.read_bytes()[: whole.stat().st_size * 9 // 10])
     trace = advisor.read_trace(cut)
     assert 0 < len(trace.works) < len(run.works)
-    assert any("cut off" in note for note in trace.diagnostics)
+    assert any("cut off" in note for note in trace.notes)
 
 
 def test_a_trace_that_is_cut_off_before_its_kernels_says_that_it_is(tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_damaged_event_costs_only_itself(tmp_path: Path) -> None:
     path.write_text(text, encoding="utf-8")
     trace = advisor.read_trace(path)
     assert len(trace.works) == len(run.works) - 1
-    assert trace.diagnostics == ("1 events of the file are damaged and were left out",)
+    assert trace.notes == ("1 events of the file are damaged and were left out",)
 
 
 @pytest.mark.parametrize(

@@ -326,7 +326,8 @@ def _trace(
         streams=tuple((0, number) for number in streams),
         zero_time=0,
         unclosed_ranges=0,
-        diagnostics=tuple(notes),
+        diagnostics=(),
+        notes=tuple(notes),
     )
 
 

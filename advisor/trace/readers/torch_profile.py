@@ -178,7 +178,7 @@ def _nothing_to_analyze(path: Path, recorded: _Recorded, *, cut_off: bool) -> Ba
 
 def _assemble(path: Path, events: EventFile, recorded: _Recorded) -> Trace:
     works, calls, ranges = recorded.works, recorded.calls, recorded.ranges
-    notes = _losses(events)
+    losses, notes = _losses(events), _damages(events)
     if not ((works["start"] % 1000).any() or (works["end"] % 1000).any()):
         notes.append(WHOLE_MICROSECONDS)
     overheads = _on_threads(recorded, notes)
@@ -218,23 +218,27 @@ def _assemble(path: Path, events: EventFile, recorded: _Recorded) -> Trace:
         streams=tuple(zip(works["context"][first].tolist(), works["stream"][first].tolist(), strict=True)),
         zero_time=recorded.zero_time,
         unclosed_ranges=0,
-        diagnostics=tuple(notes),
+        diagnostics=losses,
+        notes=tuple(notes),
     )
 
 
-def _losses(events: EventFile) -> list[str]:
-    """What the file itself, and the profiler in it, says of missing events."""
+def _losses(events: EventFile) -> tuple[str, ...]:
+    """What the profiler says in the file of missing events, in its words, each once."""
+    said = []
+    for level in ("ERROR", "WARNING"):
+        texts = events.about.get(level)
+        said += [" ".join(str(text).split()) for text in (texts if isinstance(texts, list) else [])]
+    return tuple(dict.fromkeys(words for words in said if LOSSES.search(words)))
+
+
+def _damages(events: EventFile) -> list[str]:
+    """What the file itself lacks."""
     notes = []
     if events.cut_off:
         notes.append("the file is cut off: events are missing at its end")
     if events.damaged:
         notes.append(f"{events.damaged:,} events of the file are damaged and were left out")
-    for level in ("ERROR", "WARNING"):
-        texts = events.about.get(level)
-        for text in texts if isinstance(texts, list) else []:
-            words = " ".join(str(text).split())
-            if LOSSES.search(words) and words not in notes:
-                notes.append(words)
     return notes
 
 
