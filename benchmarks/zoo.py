@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from advisor.errors import BadInput
-from advisor.output import check_writable, write_text
+from advisor.output import Kind, check_writable, write_text
 from benchmarks.conformer import conformer
 from benchmarks.zoo_table import ADVISOR, Row, Table, as_markdown, cell
 
@@ -79,8 +79,9 @@ def main(
     settings = _settings(budget, seconds, threads)
     beside = None if write is None else write.with_name(f"{write.stem}.rows.json")
     try:
-        for path in filter(None, (write, beside)):
-            check_writable(path)
+        if write is not None and beside is not None:
+            check_writable(write, Kind.TEXT)
+            check_writable(beside, Kind.JSON)
     except BadInput as error:
         sys.exit(str(error))
     table = read_rows(beside, settings) if resume and beside is not None else {}

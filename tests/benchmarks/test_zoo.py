@@ -133,9 +133,19 @@ def test_an_interrupted_run_leaves_its_table_and_is_taken_up_again(
         zoo.main(folder, only=names, write=table, resume=True, budget=5.0)
     with pytest.raises(typer.BadParameter, match="--write"):
         zoo.main(folder, only=names, resume=True)
-    (tmp_path / "zoo.rows.json").write_text("{")
+    (tmp_path / "zoo.rows.json").write_text('{"schema": "advisor.fusion/1"}')
     with pytest.raises(SystemExit, match="does not hold rows"):
         zoo.main(folder, only=names, write=table, resume=True)
+
+
+def test_what_cannot_be_written_ends_it_before_the_first_race(
+    tmp_path: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(zoo, "in_process", lambda _: pytest.fail("it measured"))
+    (folder / "big.onnx").write_bytes(b"\x08\x00")
+    for target in (folder / "big.onnx", tmp_path / "nowhere" / "zoo.md", tmp_path):
+        with pytest.raises(SystemExit, match=r"not written over|no folder|is a directory"):
+            zoo.main(folder, only=["small"], write=target)
 
 
 def test_the_conformer_is_made_where_the_folder_has_none(
