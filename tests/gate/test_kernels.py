@@ -76,6 +76,6 @@ def test_likeness_is_a_share(one: list[str], other: list[str]) -> None:
 def test_the_longest_sequences_take_no_time() -> None:
     rng = np.random.default_rng(0)
     before, after = (["k" + str(n) for n in rng.integers(0, 3, 4096)] for _ in range(2))
-    begin = time.perf_counter()
+    begin = time.process_time()  # other programs' time is not in it
     difference(samples(before), samples(after))
-    assert time.perf_counter() - begin < 5
+    assert time.process_time() - begin < 5

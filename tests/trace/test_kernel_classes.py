@@ -130,9 +130,9 @@ def test_any_text_has_a_class(name: str) -> None:
     ids=lambda name: name[:20],
 )
 def test_a_strangers_name_of_100_kb_takes_no_time(name: str) -> None:
-    begin = time.perf_counter()
+    begin = time.process_time()  # other programs' time is not in it
     op_class(name)
-    assert time.perf_counter() - begin < 1.0, "milliseconds are normal"
+    assert time.process_time() - begin < 1.0, "milliseconds are normal"
 
 
 @pytest.mark.parametrize("trace", DEEP_LEARNING)
