@@ -36,6 +36,9 @@ __all__ = ["Iterations", "Marks", "find_iterations", "find_marks"]
 LEAST_ITERATIONS = 3
 LEAST_CERTAINTY = 0.5
 """Of the kernels, at least this share lies in iterations with the most frequent sequence; else nothing repeats."""
+SURE = 0.8
+"""With less, the longest row of kernels is not all that is looked at; and nothing else is taken with less, since the
+layers inside one run of a model repeat by half, too."""
 
 CONTEXT = 4
 """How many kernels in a row are compared to find how far apart equal places lie."""
@@ -101,14 +104,11 @@ def find_iterations(trace: Trace, launches: Launches) -> list[Iterations]:
         stop = np.searchsorted(starts, trace.calls.start[launches.call[rows[marks.end - 1]]], side="right")
         follows = marks.end[:-1] == marks.begin[1:]
         stop[:-1][follows] = first[1:][follows]
+        place = np.arange(len(mine))
+        latest = np.searchsorted(first, place, side="right") - 1
+        inside = (latest >= 0) & (place < stop[latest])
         of_work = np.full(len(works), -1, np.int32)
-        steps = np.zeros(len(mine) + 1, np.int32)
-        steps[first] = np.arange(1, len(marks) + 1)
-        inside = np.zeros(len(mine) + 1, np.int32)
-        np.add.at(inside, first, 1)
-        np.add.at(inside, stop, -1)
-        within = np.cumsum(inside)[:-1] > 0
-        of_work[mine[within]] = np.maximum.accumulate(steps)[:-1][within] - 1
+        of_work[mine[inside]] = latest[inside]
         process, device = divmod(int(code), len(trace.devices))
         found.append(Iterations(process, device, of_work, len(marks), marks.certainty))
     return found
@@ -118,13 +118,14 @@ def _marked(trace: Trace, launches: Launches, mine: NDArray[np.intp]) -> tuple[N
     """The works that show iterations best, of MINE in launch order, and the iterations as places in them."""
     works = trace.works
     kernels = mine[works.kind[mine] == WorkKind.KERNEL]
-    marks = _NOTHING
+    found = []
     for rows, stretches in ((kernels, False), (mine, False), (kernels, True)):
         counted = works.kind[rows] == WorkKind.KERNEL
         marks = find_marks(works.name[rows], _pauses(trace, launches, rows), counted, stretches=stretches)
-        if len(marks):
-            break
-    return rows, marks
+        if marks.certainty >= SURE:
+            return rows, marks
+        found.append(marks)
+    return kernels, found[0]
 
 
 def _pauses(trace: Trace, launches: Launches, rows: NDArray[np.intp]) -> NDArray[np.int64]:

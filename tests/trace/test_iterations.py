@@ -11,9 +11,15 @@ from hypothesis import strategies as st
 
 import advisor
 from advisor.trace.iterations import find_marks
+from sample_traces.operations import Copy, Host, Launch
+from sample_traces.simulator import Machine, simulate
+from sample_traces.trace import to_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from advisor.trace.analysis import Analysis
+    from sample_traces.operations import Operation
 
 
 def _pauses(size: int, marks: list[int]) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -26,8 +32,9 @@ def _pauses(size: int, marks: list[int]) -> np.ndarray[tuple[int], np.dtype[np.i
 def _find(iterations: list[list[int]], before: list[int], after: list[int]) -> tuple[list[int], list[int], float]:
     names = np.array([*before, *(name for iteration in iterations for name in iteration), *after], np.int32)
     truth = np.cumsum([len(before), *map(len, iterations)]).tolist()
-    marks, certainty = find_marks(names, _pauses(len(names), truth))
-    return marks.tolist(), truth, certainty
+    marks = find_marks(names, _pauses(len(names), truth))
+    assert marks.begin[1:].tolist() == marks.end[:-1].tolist()
+    return [*marks.begin.tolist(), *marks.end[-1:].tolist()], truth, marks.certainty
 
 
 @st.composite
@@ -73,14 +80,15 @@ def test_the_outer_loop_is_the_iteration_also_with_many_layers() -> None:
 @given(st.integers(0, 2**32 - 1))
 def test_nothing_is_found_where_nothing_repeats(seed: int) -> None:
     names = np.random.default_rng(seed).integers(0, 40, 500).astype(np.int32)
-    marks, certainty = find_marks(names, _pauses(500, []))
-    assert len(marks) == 0
-    assert certainty == 0.0
+    for stretches in (False, True):
+        marks = find_marks(names, _pauses(500, []), stretches=stretches)
+        assert len(marks) == 0
+        assert marks.certainty == 0.0
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 5])
 def test_short_sequences_have_no_iterations(size: int) -> None:
-    assert len(find_marks(np.zeros(size, np.int32), np.zeros(size, np.int64))[0]) == 0
+    assert len(find_marks(np.zeros(size, np.int32), np.zeros(size, np.int64))) == 0
 
 
 @pytest.mark.parametrize(
@@ -107,6 +115,46 @@ def test_real_traces_without_marks(
         verdict,
     )
     assert found.certainty > 0.9
+
+
+@pytest.mark.parametrize(
+    ("file", "runs", "kernels"),
+    [
+        ("openacc_rtx3080", 1933, 1),  # a copy and a kernel
+        ("brainstorm_moe_rtx3090", 100, 1),  # nine copies and a kernel
+        ("kmeans_rtx3080", 51, 1),  # six copies and a kernel
+        ("ngp_streams_rtx3070", 905, 8),  # a step of eight kernels, and after every 57 or so another phase
+    ],
+)
+def test_real_loops_of_one_kernel_with_its_copies_and_loops_in_stretches(
+    real_traces: Path, file: str, runs: int, kernels: int
+) -> None:
+    (graph,) = advisor.analyze(real_traces / f"{file}.sqlite").graph_figures
+    assert (graph.source, graph.instances, graph.kernels_per_instance) == ("iteration", runs, kernels)
+
+
+def _simulated(program: list[Operation]) -> Analysis:
+    return advisor.analyze(to_trace(simulate(program, Machine(module_load_ns=0))))
+
+
+def test_one_kernel_between_its_copies_is_an_iteration() -> None:
+    body: list[Operation] = [Host(20_000), Copy(3_000), Launch("solve", 5_000), Copy(2_000, direction="DtoH")]
+    analysis = _simulated(body * 20)
+    (graph,) = analysis.graph_figures
+    assert (graph.source, graph.instances, graph.kernels_per_instance) == ("iteration", 20, 1)
+    assert not analysis.coverage.outside_graphs
+
+
+def test_iterations_are_found_on_both_sides_of_other_work() -> None:
+    step: list[Operation] = [Host(20_000), *(Launch(name, 5_000) for name in "abcdefgh")]
+    other: list[Operation] = [Launch("other", 5_000), Launch("work", 5_000)]
+    (graph,) = _simulated([*step * 12, *other * 5, *step * 11, *other * 4, *step * 12]).graph_figures
+    assert (graph.source, graph.instances, graph.kernels_per_instance) == ("iteration", 35, 8)
+
+
+def test_layers_of_one_run_are_no_iterations(real_traces: Path) -> None:
+    graphs = advisor.analyze(real_traces / "darknet19_infer_gtx1650.sqlite").graph_figures
+    assert [graph.source for graph in graphs] == ["trace"]
 
 
 def test_a_search_that_depends_on_its_data_has_no_iterations(real_traces: Path) -> None:
