@@ -11,11 +11,16 @@ from pathlib import Path
 from typing import Protocol
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from advisor.cli import main
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 SHARED = REPOSITORY.parent / "shared"
+
+# How long an example takes by the clock tells how busy the machine is: another process runs other tests.
+settings.register_profile("advisor", settings(), deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("advisor")
 
 
 class Advisor(Protocol):
