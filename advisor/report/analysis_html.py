@@ -12,7 +12,17 @@ import re
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from advisor.report.analysis_words import CAUSE_WORDS, device_word, headline, most_share, notes, whole_trace, worth
+from advisor.report.analysis_words import (
+    CAUSE_WORDS,
+    LONGEST_TITLE,
+    device_word,
+    headline,
+    longest_gaps,
+    most_share,
+    notes,
+    whole_trace,
+    worth,
+)
 from advisor.report.chain_names import chain_name, kernel_word
 from advisor.report.colours import BUSY, CAUSE_COLOURS, ink
 from advisor.report.drawing import draw
@@ -74,6 +84,7 @@ def page_data(analysis: Analysis) -> dict[str, Any]:
                 for cause in Cause
             ],
             "notes": list(notes(analysis)),
+            "longest": {"title": LONGEST_TITLE, "lines": list(longest_gaps(analysis))},
             "kernels": kernels,
             "kernels_in_all": len(document["kernels"]),
             "graphs": document["graphs"][:GRAPHS],

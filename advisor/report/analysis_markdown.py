@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from advisor.report.analysis_words import (
     CAUSE_WORDS,
+    LONGEST_TITLE,
     device_word,
     idle_title,
+    longest_gaps,
     most_share,
     notes,
     subject,
@@ -46,6 +48,7 @@ def _lines(analysis: Analysis) -> Iterator[str]:
     yield from ("", prose(worth(analysis)), "", escaped(whole_trace(analysis)), "")
     yield from _findings(analysis)
     yield from _causes(analysis)
+    yield from _longest_gaps(analysis)
     yield from _graphs(analysis)
     yield from _candidates(analysis)
     yield from _kernels(analysis)
@@ -83,6 +86,11 @@ def _causes(analysis: Analysis) -> Iterator[str]:
         return
     of_span = percent(totals.fusible_gap_ns / totals.span_ns)
     yield from ("", f"Fusion can remove {duration(totals.fusible_gap_ns)} in all, {of_span} of the time.", "")
+
+
+def _longest_gaps(analysis: Analysis) -> Iterator[str]:
+    if analysis.longest_gaps:
+        yield from (f"### {LONGEST_TITLE}", "", *(f"- {prose(line)}" for line in longest_gaps(analysis)), "")
 
 
 def _graphs(analysis: Analysis) -> Iterator[str]:

@@ -10,7 +10,17 @@ from rich.padding import Padding
 from rich.panel import Panel
 from rich.text import Text
 
-from advisor.report.analysis_words import CAUSE_WORDS, device_word, headline, idle_title, notes, whole_trace, worth
+from advisor.report.analysis_words import (
+    CAUSE_WORDS,
+    LONGEST_TITLE,
+    device_word,
+    headline,
+    idle_title,
+    longest_gaps,
+    notes,
+    whole_trace,
+    worth,
+)
 from advisor.report.chain_names import chain_name
 from advisor.report.tables import titled
 from advisor.trace.causes import FUSIBLE
@@ -48,6 +58,7 @@ def render_analysis(analysis: Analysis, *, top: int, width: int, findings: int =
     """
     narrow = width < NARROW
     parts: list[RenderableType] = [_summary(analysis), *_findings(analysis, findings), _causes(analysis, narrow)]
+    parts += _longest_gaps(analysis)
     if analysis.candidates:
         parts.append(_candidates(analysis, min(top, CANDIDATES)))
     parts.append(_kernels(analysis, top, narrow))
@@ -114,6 +125,15 @@ def _causes(analysis: Analysis, narrow: bool) -> RenderableType:
     of_span = percent(totals.fusible_gap_ns / totals.span_ns)
     footer = f"* fusion can remove it: {duration(totals.fusible_gap_ns)} in all, {of_span} of the time\n"
     return Group(table, Text(footer))
+
+
+def _longest_gaps(analysis: Analysis) -> list[RenderableType]:
+    """When the device idled longest, and the options that show it."""
+    lines = list(longest_gaps(analysis))
+    if not lines:
+        return []
+    title = Text(LONGEST_TITLE, style="bold")
+    return [title, *(Padding(Text(line.replace("`", "")), (0, 0, 0, 1)) for line in lines), Text()]
 
 
 def _candidates(analysis: Analysis, most: int) -> RenderableType:

@@ -18,9 +18,11 @@ if TYPE_CHECKING:
 __all__ = [
     "CAUSE_WORDS",
     "HEADLINES",
+    "LONGEST_TITLE",
     "device_word",
     "headline",
     "idle_title",
+    "longest_gaps",
     "most_share",
     "notes",
     "subject",
@@ -29,6 +31,11 @@ __all__ = [
     "whole_trace",
     "worth",
 ]
+
+LONGEST_TITLE = "The longest idle intervals, with the options that show each"
+
+SETUP_TOLD = 0.1
+"""From this share of the idle time on it is said how much is set-up."""
 
 WIDE = 0.25
 """Gap ratios of one graph's runs, from the 5th to the 95th percentile, lie this far apart where that is said."""
@@ -147,17 +154,21 @@ def most_share(graph: GraphFigures) -> float | None:
 
 def _worth(analysis: Analysis, graph: GraphFigures) -> str:
     """Whether the saving is worth it beside what else the GPU waits for."""
-    totals = analysis.totals
-    largest = max(totals.causes, key=lambda cause: totals.causes[cause])
-    if graph.flagged and largest not in FUSIBLE and totals.causes[largest] > totals.fusible_gap_ns:
-        share, device = percent(totals.causes[largest] / totals.span_ns), device_word(analysis)
+    device = device_word(analysis)
+    # Set-up comes once: it says nothing of what repeats.
+    part = analysis.totals if analysis.phases is None else analysis.phases.runs
+    when = "over the whole trace" if analysis.phases is None else "from the first run to the last"
+    largest = max(part.causes, key=lambda cause: part.causes[cause])
+    removable = sum(part.causes[cause] for cause in FUSIBLE)
+    if graph.flagged and largest not in FUSIBLE and part.causes[largest] > removable:
+        share = percent(part.causes[largest] / part.span_ns)
         return (
-            f"But over the whole trace the {device} waits longest for `{largest.key}`, {share} of the time, which "
-            "fusion does not remove: look there first."
+            f"But {when} the {device} waits longest for `{largest.key}`, {share} of the time, which fusion does not "
+            "remove: look there first."
         )
-    if graph.verdict == GPU_BOUND and totals.exposed_gap_ns > min(analysis.threshold, MOST_IDLE) * totals.span_ns:
-        share, device = percent(totals.exposed_gap_ns / totals.span_ns), device_word(analysis)
-        return f"But over the whole trace the {device} idles {share} of the time, most of it for `{largest.key}`."
+    if graph.verdict == GPU_BOUND and part.exposed_gap_ns > min(analysis.threshold, MOST_IDLE) * part.span_ns:
+        share = percent(part.exposed_gap_ns / part.span_ns)
+        return f"But {when} the {device} idles {share} of the time, most of it for `{largest.key}`."
     return _ways(analysis, graph) if graph.flagged and graph.kernels_per_instance > 1 else ""
 
 
@@ -189,7 +200,28 @@ def whole_trace(analysis: Analysis) -> str:
     names = sorted({plain(device.name) for device in devices if device.name})
     where = counted(len(devices), "GPU") + (f" ({', '.join(names)})" if names else "")
     works = f"{counted(totals.kernels, 'kernel')}, {counted(totals.launch_calls, 'launch call')}"
-    return f"{works} on {where}. {shares}"
+    return f"{works} on {where}. {shares}{_setup(analysis)}"
+
+
+def _setup(analysis: Analysis) -> str:
+    """How much of the idle time comes before the runs, where it is enough to mistake it for theirs."""
+    if analysis.phases is None or analysis.phases.setup.exposed_gap_ns < SETUP_TOLD * analysis.totals.exposed_gap_ns:
+        return ""
+    causes = analysis.phases.setup.causes
+    largest = max(causes, key=lambda cause: causes[cause])
+    idle = duration(analysis.phases.setup.exposed_gap_ns)
+    return f" Of that, {idle} lie before the first run that was measured (set-up, mostly `{largest.key}`)."
+
+
+def longest_gaps(analysis: Analysis) -> Iterator[str]:
+    """The longest idle intervals: how long, why, when, and the options that show each."""
+    places = {"setup": ", before the runs", "run": ", inside a run", "between": ", between runs", "trace": ""}
+    several = len(analysis.device_figures) > 1
+    for interval in analysis.longest_gaps:
+        on = f", {device_word(analysis)} {interval.device}" if several else ""
+        begin, end = (f"{ns}ns" for ns in interval.window_ns)
+        when = f"{duration(interval.gap_ns)} at {interval.start_ns / 1e9:.6f} s"
+        yield f"{when}, `{interval.cause}`{places[interval.where]}{on}: `--from {begin} --to {end}`"
 
 
 def idle_title(analysis: Analysis) -> str:

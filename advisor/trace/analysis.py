@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from advisor.trace.candidates import Candidate
     from advisor.trace.figures import Coverage, DeviceFigures, Evidence, GraphFigures, KernelFigures, Totals
     from advisor.trace.findings import Finding
+    from advisor.trace.idle_intervals import IdleInterval
     from advisor.trace.levers import Levers
+    from advisor.trace.phases import Phase, Phases
     from advisor.trace.trace import Trace
 
 __all__ = ["SCHEMA", "Analysis"]
@@ -48,9 +50,16 @@ class Analysis:
     """For each graph, in their order: what fusing all its chains would save, and what CUDA graph capture."""
     findings: tuple[Finding, ...] = field(repr=False)
     """What to do about it, the worst first."""
+    longest_gaps: tuple[IdleInterval, ...] = field(repr=False)
+    """The longest idle intervals, the longest first."""
+    phases: Phases | None = field(repr=False)
+    """Set-up, and the part that repeats; None where no runs were measured."""
     evidence: Evidence = field(repr=False)
-    verdict: str
-    """On all works together."""
+
+    @property
+    def verdict(self) -> str:
+        """On the graph that the report is about, the first one: the verdict of its headline."""
+        return self.graph_figures[0].verdict
 
     @property
     def flagged(self) -> bool:
@@ -121,10 +130,16 @@ class Analysis:
             "candidates": [_listed(candidate) for candidate in self.candidates],
             "levers": [_listed(levers) for levers in self.levers],
             "findings": [_listed(finding) for finding in self.findings],
+            "longest_gaps": [
+                _row(interval) | {"window_ns": list(interval.window_ns)} for interval in self.longest_gaps
+            ],
+            "phases": self.phases and {"setup": _row(self.phases.setup), "runs": _row(self.phases.runs)},
         }
 
 
-def _row(figures: Totals | DeviceFigures | KernelFigures | GraphFigures) -> dict[str, Any]:
+def _row(
+    figures: Totals | DeviceFigures | KernelFigures | GraphFigures | IdleInterval | Phase,
+) -> dict[str, Any]:
     """The fields by name, the causes named as in JSON; `dataclasses.asdict` would copy each value at great cost."""
     row = {field.name: getattr(figures, field.name) for field in fields(figures)}
     return row | {"causes": {cause.key: ns for cause, ns in figures.causes.items()}}

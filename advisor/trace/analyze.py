@@ -28,11 +28,13 @@ from advisor.trace.findings import find
 from advisor.trace.findings.facts import Facts
 from advisor.trace.findings.subjects import find_subjects
 from advisor.trace.graphs import graph_figures
+from advisor.trace.idle_intervals import longest_intervals
 from advisor.trace.instances import Runs, measure_instances
 from advisor.trace.kernel_classes import op_classes
 from advisor.trace.launches import join
 from advisor.trace.levers import find_levers
 from advisor.trace.onnx_operators import operator_classes
+from advisor.trace.phases import find_phases
 from advisor.trace.readers import read_trace
 from advisor.trace.regions import find_regions
 from advisor.trace.select import calls_within, select
@@ -140,8 +142,9 @@ def analyze(
         candidates=find_candidates(trace, runs, graphs, chains, classes) if launches.complete else (),
         levers=levers,
         findings=find(Facts(trace, coverage, totals, graphs, kernels, evidence, threshold, subjects)),
+        longest_gaps=longest_intervals(trace, evidence),
+        phases=find_phases(trace, evidence),
         evidence=evidence,
-        verdict=judge.verdict(totals.causes, totals.busy_ns, totals.gap_ratio),
     )
 
 

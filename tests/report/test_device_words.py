@@ -75,7 +75,7 @@ def test_a_full_run_in_an_idle_trace_says_that_the_trace_idles() -> None:
     ]
     analysis = advisor.analyze(to_trace(simulate(run * 5)))
     assert analysis.graph_figures[0].verdict == "gpu-bound"
-    assert "But over the whole trace the GPU idles" in worth(analysis)
+    assert "But from the first run to the last the GPU idles" in worth(analysis)
     assert "most of it for `host`" in worth(analysis)
 
 

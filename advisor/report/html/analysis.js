@@ -261,6 +261,8 @@
     node.append(el("p", { class: "hint" }, `Shares are of ${duration(totals.span_ns)}, ${several}.`), bars, el("div", { class: "legend" },
       causeList(part(true), totals.span_ns, heading("Fusion removes", part(true))),
       causeList(part(false), totals.span_ns, heading("Fusion does not", part(false)))));
+    const marked = (line) => line.split("`").map((part, index) => (index % 2 ? el("code", {}, part) : part));
+    node.append(el("h3", {}, data.longest.title), el("ul", {}, data.longest.lines.map((line) => el("li", {}, marked(line)))));
   }
 
   function graphName(name, variant) {

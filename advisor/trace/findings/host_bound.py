@@ -24,7 +24,8 @@ def _find(facts: Facts) -> Iterator[Finding]:
             advice = "If runs should follow each other at once, prepare the next one while this one runs."
         elif subject.graph is None:
             advice += (
-                " Nothing marks the runs here: set-up counts too. Mark them with NVTX, or cut with --from and --to."
+                " Nothing marks the runs here: set-up counts too. Mark them with NVTX, or cut with --from and --to: "
+                "the longest idle intervals are listed."
             )
         yield Finding(
             id=RULE.id,
