@@ -2,9 +2,10 @@
 
 1. Equal places of one candidate are a unit. Every unit is proven and raced on a part of the model, as far as the time
    goes (`advisor.fuse.shortlist`).
-2. Those that won there and those that are likely to gain, which is not sure, are applied together, proven and raced in
-   the whole model; then without each candidate that is not sure. Where that fails, the winners alone. Where the race
-   does not tell and nothing better is found, the last one decides; on a noisy machine it gets the rest of the time.
+2. Those that won there, those that are likely to gain, which is not sure, and changes of structure are applied
+   together, proven and raced in the whole model; then without each candidate that is not sure. Where that fails, the
+   winners alone. Where the race does not tell and nothing better is found, the last one decides; on a noisy machine it
+   gets the rest of the time. Of winners that want the same nodes in some places only, the others are tried on top.
 3. The work of a library's optimiser is one more unit: at most one of them stays, and everything else goes on top.
 4. Those of which the part did not tell, by candidate: they have to make the whole model measurably faster. What fails
    is tried again in halves.
@@ -205,7 +206,7 @@ class _Search:
             end = self._left() * (1 - SCREEN_SHARE)
             shortlist.screen(fusions, lambda: self._left() - end, self._say)
         chosen, rivals = shortlist.winners(fusions)
-        likely = shortlist.likely((unit for unit in fusions if unit not in rivals), beside=chosen)
+        likely = [*shortlist.likely((unit for unit in fusions if unit not in rivals), beside=chosen), *structure]
         # With so many races before it none would have time: a third of it goes to all of them at once.
         self._steps_left = 2 if likely or optimizers or len(units) > len(chosen) else 0
         failed = []
@@ -218,13 +219,17 @@ class _Search:
             raced = self._undecided.units if self._undecided else ()
             self._leave((unit for unit in self.units if unit not in raced), Fate(Status.NOT_FASTER, NO_TIME))
             return
+        for unit in rivals:
+            if any(unit.overlaps([other]) and not unit.meets_everywhere(other) for other in self.kept):
+                self._add_batch([unit])
         rivals += [unit for unit in fusions if unit not in (*rivals, *self.kept) and unit.overlaps(self.kept)]
         batches = shortlist.by_candidate(unit for unit in fusions if unit not in (*chosen, *rivals, *self.kept))
-        failed += self._take_turns([*batches, structure] if structure else batches, optimizers)
+        left = [unit for unit in structure if unit not in self.kept]
+        failed += self._take_turns([*batches, left] if left else batches, optimizers)
         reason = "what takes its nodes with more or fewer others was raced in its place"
         self._leave((unit for unit in rivals if unit.overlaps(self.kept)), Fate(Status.NOT_FASTER, reason))
         failed += [[unit] for unit in rivals if unit not in self.fates and not self._add_batch([unit])]
-        self._add_halves(batch for batch in failed if batch is not structure or not self._is_neutral(batch))
+        self._add_halves(batch for batch in failed if batch is not left or not self._is_neutral(batch))
         self._add_enabled(others)
 
     def finish(self, *, is_interrupted: bool = False) -> None:
@@ -270,7 +275,7 @@ class _Search:
         """Take those of UNITS out again, candidate by candidate, without which the best model is faster."""
         batches: dict[str, list[Unit]] = {}
         for unit in units:
-            batches.setdefault(unit.candidate.id, []).append(unit)
+            batches.setdefault("structure" if unit.is_structure else unit.candidate.id, []).append(unit)
         for number, (name, batch) in enumerate(batches.items(), 1):
             best = self.best
             assert best is not None

@@ -69,6 +69,12 @@ class Unit:
         """Whether some node is in a place of this unit and of one of OTHERS."""
         return any(self.nodes & other.nodes for other in others)
 
+    def meets_everywhere(self, other: Unit) -> bool:
+        """Whether every place of each of the two has nodes of the other: then one of them is the better everywhere."""
+        return all(
+            not one.nodes.isdisjoint(site.nodes) for one, two in ((self, other), (other, self)) for site in two.sites
+        )
+
     def has(self, site: Site) -> bool:
         """Whether SITE is one of its places, in the original or a model that others have changed."""
         return site.rule == self.candidate.id and site.group in self.groups

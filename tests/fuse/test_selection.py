@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from advisor.fuse.pattern import Op, Var
 from advisor.fuse.result import Fusion, Status
+from advisor.fuse.rule import New, Rule
 from advisor.fuse.screening import Screened
 from advisor.fuse.selection import STEP_RESOLUTION, Selection, select
 from advisor.fuse.transform import Applied, NotApplicable
@@ -353,6 +355,28 @@ def test_a_larger_window_and_a_smaller_one_are_decided_by_measurement() -> None:
         script = Scripted(product({"Sigmoid": 0.9, "Softplus": better}))
         _, fusions = selected(script, [smaller, larger])
         assert {rule for rule, fusion in fusions.items() if fusion.status is Status.KEPT} == {kept}
+
+
+def test_of_winners_that_meet_in_some_places_only_the_other_is_tried_on_top() -> None:
+    """Three Tanh save more than one Tanh and Abs; where these meet the two may still be the better ones."""
+    text = "(float[4] x) => (float[4] y) { a = Tanh(x)  b = Abs(a)  c = Tanh(b)  d = Sin(c)  e = Tanh(d)  y = Exp(e) }"
+    both = Op("Abs", Op("Tanh", Var("x")))
+    window = Rule("both", "elementwise", "two in one", (both,), lambda _: None, lambda m: [New("Softplus", m["x"])])
+    for better, kept in ((0.6, {"tanh", "both"}), (1.2, {"tanh"})):
+        script = Scripted(product({"Sigmoid": 0.9, "Softplus": better}), parts={"tanh": 0.9, "both": 0.8})
+        found, fusions = selected(script, [replacing("Tanh", "Sigmoid"), window], text=text)
+        assert {rule for rule, fusion in fusions.items() if fusion.status is Status.KEPT} == kept
+        assert found.fused is not None
+        assert ("Softplus" in operators(found.fused.result.model)) is ("both" in kept)
+
+
+def test_changes_of_structure_go_with_the_winners_and_leave_where_they_cost() -> None:
+    for factor, status in ((0.99, Status.KEPT), (1.05, Status.NOT_FASTER)):
+        structure = Library("tidy", becoming("Sin", "Cosh"), family="structure")
+        script = Scripted(product({"Relu": 0.95, "Cosh": factor}), parts={"abs": 0.95})
+        _, fusions = selected(script, [structure, replacing("Abs", "Relu")])
+        assert script.raced[0][0] == {"Cosh", "Tanh", "Relu"}
+        assert statuses(fusions) == {"tidy": status, "abs": Status.KEPT}
 
 
 def test_what_another_fusion_makes_possible_is_tried_with_it() -> None:
