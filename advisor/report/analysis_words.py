@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from advisor.trace.causes import FUSIBLE, Cause
+from advisor.trace.findings.finding import MEDIUM_SHARE
 from advisor.trace.findings.remedies import WORTH_SHARE
 from advisor.trace.verdicts import CANNOT_DECIDE, GPU_BOUND, MOST_IDLE
 from advisor.words import counted, duration, percent, plain
@@ -95,7 +96,14 @@ def subject(analysis: Analysis) -> str:
 
 def verdict_words(analysis: Analysis) -> str:
     """The verdict and what it means."""
-    return HEADLINES[analysis.graph_figures[0].verdict].replace("GPU", device_word(analysis))
+    graph = analysis.graph_figures[0]
+    words = HEADLINES[graph.verdict]
+    share = most_share(graph) or 0
+    if graph.verdict == GPU_BOUND and share >= MEDIUM_SHARE:
+        words = f"GPU-bound: the GPU has enough to do, though its launches cost up to {percent(share)} of the time."
+    # To most readers CPU-bound means that the host holds up a GPU.
+    words = words if device_word(analysis) == "GPU" else words.replace("GPU-bound", "compute-bound")
+    return words.replace("GPU", device_word(analysis))
 
 
 def worth(analysis: Analysis) -> str:

@@ -52,13 +52,19 @@ RULES: Mapping[str, Rule] = {
 
 
 def find(facts: Facts) -> tuple[Finding, ...]:
-    """All findings: by severity, then by the predicted saving over the whole trace, then by the share of the time.
+    """All findings: the headline's verdict first, then by severity, predicted saving over the trace, share of the time.
 
     Where kernels are missing, nothing is said of idle time but that.
     """
     rules = RULES.values() if facts.evidence.launches.complete else (cannot_decide.RULE,)
     found = [finding for rule in rules for finding in rule.find(facts)]
-    return tuple(sorted(found, key=_rank))
+    first = facts.graphs[0]
+    name = None if first.source == "trace" else first.name
+
+    def rank(finding: Finding) -> tuple[bool, int, float, float]:
+        return ((finding.id, finding.graph) != (first.verdict, name), *_rank(finding))
+
+    return tuple(sorted(found, key=rank))
 
 
 def _rank(finding: Finding) -> tuple[int, float, float]:

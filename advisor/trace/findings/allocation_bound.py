@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from advisor.trace.causes import Cause
-from advisor.trace.findings.finding import MEDIUM_SHARE, Finding, Rule, severity
+from advisor.trace.findings.finding import MEDIUM_SHARE, OR_VERDICT, Finding, Rule, severity
 from advisor.trace.launches import CallClass
 
 if TYPE_CHECKING:
@@ -21,7 +21,8 @@ IN_LOOP_SHARE = 0.01
 def _find(facts: Facts) -> Iterator[Finding]:
     for subject, ns, share in facts.with_share(Cause.MEMORY, IN_LOOP_SHARE):
         per_run = facts.calls_in_run(subject, CallClass.MEMORY)
-        if share < MEDIUM_SHARE and not (subject.repeats and per_run >= 1):
+        small = share < MEDIUM_SHARE and not (subject.repeats and per_run >= 1)
+        if small and not subject.called(RULE.id):
             continue
         calls = facts.longest_calls(CallClass.MEMORY)
         named = ", ".join(call["name"] for call in calls)
@@ -48,6 +49,7 @@ RULE = Rule(
         "At least 5 % of a run (or of the time between runs, or of the whole trace where nothing marks runs) is idle "
         "time inside allocating, freeing, registering or pool calls; or at least 1 % where several measured runs make "
         "one such call or more each between their launches. Severity: high from 20 %, medium from 5 %, else info."
+        + OR_VERDICT
     ),
     advice=(
         "Allocate before the loop and reuse; a caching allocator (PyTorch's, ONNX Runtime's arena) or cudaMallocAsync "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from advisor.trace.causes import Cause
-from advisor.trace.findings.finding import MEDIUM_SHARE, Finding, Rule, severity
+from advisor.trace.findings.finding import MEDIUM_SHARE, OR_VERDICT, Finding, Rule, severity
 from advisor.trace.launches import CallClass
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ RULE = Rule(
     found=(
         "At least 5 % of a run (or of the time between runs, or of the whole trace where nothing marks runs) is idle "
         "time inside API calls of the launching thread that neither launch, synchronise, allocate nor load. Severity: "
-        "high from 20 %, else medium."
+        "high from 20 %, else medium." + OR_VERDICT
     ),
     advice="The message names the call that takes longest. Make it once, before the loop, and keep what it returns.",
     doubt=(

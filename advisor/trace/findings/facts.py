@@ -12,6 +12,7 @@ from advisor.trace.causes import FUSIBLE, Cause
 from advisor.trace.launches import CallClass, plain_name
 from advisor.trace.run_calls import calls_per_run
 from advisor.trace.trace import WorkKind
+from advisor.trace.verdicts import VERDICTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -52,16 +53,20 @@ class Facts:
     """As `find_subjects` gives them."""
 
     def with_share(self, cause: Cause, least: float) -> Iterator[tuple[Subject, int, float]]:
-        """The subjects of whose time the GPU waits at least the share LEAST for CAUSE, how long, and the share."""
+        """The subjects of whose time the GPU waits at least the share LEAST for CAUSE, how long, and the share.
+
+        So do those whose verdict it is, whatever the share: no verdict stands without its finding.
+        """
         for subject in self.subjects:
             ns = subject.causes[cause]
-            if ns and subject.share(ns) >= least:
+            if ns and (subject.share(ns) >= least or subject.called(VERDICTS[cause])):
                 yield subject, ns, subject.share(ns)
 
     def flagged_for(self, cause: Cause) -> Iterator[Subject]:
-        """The flagged subjects in which CAUSE is the largest that fusion removes."""
+        """The subjects that are flagged, or have its verdict, in which CAUSE is the largest that fusion removes."""
         for subject in self.subjects:
-            if subject.flagged and cause == max(FUSIBLE, key=lambda each: subject.causes[each]):
+            told = subject.flagged or subject.called(VERDICTS[cause])
+            if told and cause == max(FUSIBLE, key=lambda each: subject.causes[each]):
                 yield subject
 
     def longest_calls(self, call_class: CallClass, most: int = 3) -> list[dict[str, Any]]:

@@ -12,7 +12,18 @@ if TYPE_CHECKING:
     from advisor.trace.candidates import Saving
     from advisor.trace.findings.facts import Facts
 
-__all__ = ["HIGH", "HIGH_SHARE", "INFO", "MEDIUM", "MEDIUM_SHARE", "SEVERITIES", "Finding", "Rule", "severity"]
+__all__ = [
+    "HIGH",
+    "HIGH_SHARE",
+    "INFO",
+    "MEDIUM",
+    "MEDIUM_SHARE",
+    "OR_VERDICT",
+    "SEVERITIES",
+    "Finding",
+    "Rule",
+    "severity",
+]
 
 HIGH, MEDIUM, INFO = "high", "medium", "info"
 
@@ -22,6 +33,9 @@ SEVERITIES: Mapping[str, str] = {
     INFO: "good to know: it costs less, or says what would not help",
 }
 """What each severity means, the worst first."""
+
+OR_VERDICT = " It is told too where it is the verdict on a graph, whatever its share."
+"""Ends the condition of every rule that has a least share."""
 
 HIGH_SHARE = 0.20
 MEDIUM_SHARE = 0.05

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from advisor.trace.findings.finding import INFO, MEDIUM_SHARE, Finding, Rule
+from advisor.trace.findings.finding import MEDIUM_SHARE, Finding, Rule, severity
+from advisor.trace.findings.remedies import remedies
 from advisor.trace.verdicts import GPU_BOUND
 from advisor.words import counted, duration, percent, short_name
 
@@ -26,17 +27,20 @@ def _find(facts: Facts) -> Iterator[Finding]:
         idle = sum(subject.causes.values())
         where = f"{subject.where} the {subject.device}"
         longest = facts.longest_kernel(subject)
+        # Launches may still cost enough to act on, though under the threshold.
+        worth = subject.share(subject.most_ns)
+        remedy, saving = remedies(subject) if worth >= MEDIUM_SHARE else ("", None)
         look = "" if longest is None else _look(*longest, subject)
         yield Finding(
             id=RULE.id,
-            severity=INFO,
+            severity=severity(worth),
             graph=subject.graph,
             message=(
                 f"{where} works for {duration(subject.busy_ns)} and idles for {duration(idle)}{_rest(subject, idle)}: "
                 f"removing every launch would {subject.at_most}."
             ),
-            advice=f"Look at the kernels{look}.{_traffic(subject)}",
-            saving_ns=None,
+            advice=f"{remedy} Look at the kernels{look}.{'' if remedy else _traffic(subject)}".lstrip(),
+            saving_ns=saving,
             evidence=subject.evidence(subject.share(subject.fusible_ns))
             | {"exposed_gap_ns": idle, "fusible_ns": subject.fusible_ns},
         )
@@ -74,12 +78,15 @@ RULE = Rule(
     id="gpu-bound",
     title="the GPU has enough to do",
     means=(
-        "The queue is rarely empty. Launches, however many, happen while the GPU is busy and cost nothing. Fusing to "
-        "save them gains next to nothing; only shorter kernels make a run faster."
+        "The queue is mostly full. Launches, however many, happen while the GPU is busy, and then cost nothing. What "
+        "removing all of them would save is in the message: mostly next to nothing, and only shorter kernels make a "
+        "run faster; up to the threshold it may be worth doing all the same."
     ),
     found=(
         "The graph's gap ratio is not over the threshold (20 % unless --threshold says otherwise, and never more than "
-        "half), and neither is its idle time as a share of idle plus busy time. Severity: info."
+        "half), and neither is its idle time as a share of idle plus busy time. Severity: info; medium "
+        "where the gaps that fusion can remove are 5 % of a run or more, high from 20 %, and then the advice begins "
+        "with what removes them."
     ),
     advice=(
         "Look at the longest kernels: a lower precision, better libraries or algorithms, less to compute. Fusing "

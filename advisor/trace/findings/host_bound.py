@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from advisor.trace.causes import Cause
-from advisor.trace.findings.finding import HIGH, MEDIUM, MEDIUM_SHARE, Finding, Rule, severity
+from advisor.trace.findings.finding import HIGH, MEDIUM, MEDIUM_SHARE, OR_VERDICT, Finding, Rule, severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,7 @@ RULE = Rule(
     found=(
         "In a run (or between runs, or in the whole trace where nothing marks runs) at least 5 % of the time is idle "
         "time in which the launching thread was in no API call, in a stretch that is too long for dispatch or does not "
-        "follow a launch. Severity: high from 20 %, else medium; between runs never more than medium."
+        "follow a launch. Severity: high from 20 %, else medium; between runs never more than medium." + OR_VERDICT
     ),
     advice=(
         "Profile the CPU (`nsys profile --sample=process-tree`, py-spy) in the gaps. Move work to other threads, "

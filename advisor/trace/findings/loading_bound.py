@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from advisor.trace.causes import Cause
-from advisor.trace.findings.finding import MEDIUM_SHARE, Finding, Rule, severity
+from advisor.trace.findings.finding import MEDIUM_SHARE, OR_VERDICT, Finding, Rule, severity
 from advisor.trace.launches import CallClass
 from advisor.words import duration, percent
 
@@ -20,7 +20,7 @@ __all__ = ["RULE"]
 def _find(facts: Facts) -> Iterator[Finding]:
     for subject in facts.subjects:
         ns, share = facts.mean(subject, Cause.MODULE)
-        if share < MEDIUM_SHARE:
+        if share < MEDIUM_SHARE and not subject.called(RULE.id):
             continue
         graph = None if subject.index is None else facts.graphs[subject.index]
         warmup = graph is not None and graph.warmup == graph.instances
@@ -53,7 +53,7 @@ RULE = Rule(
         "At least 5 % of the time of all measured runs together (or of the time between them, or of the whole trace "
         "where nothing marks runs) is idle time inside module, library or function loading calls, or inside the "
         "first launch of a kernel in its process. Runs with such a first launch are warm-up and set apart, unless "
-        "there are no others. Severity: high from 20 %, else medium."
+        "there are no others. Severity: high from 20 %, else medium." + OR_VERDICT
     ),
     advice=(
         "If the recording is of a warm-up, record later (`nsys profile --delay=…`, or start it from the program with "

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["CONDITION", "overhead"]
 
 CONDITION = (
-    "The graph is flagged: its gap ratio, fusible gap over fusible gap plus busy time, is over the threshold (20 % "
-    "unless --threshold says otherwise). Of the four causes that fusion removes (launch, dispatch, turnaround, "
-    "graph) `{cause}` is the largest. Severity: high where the fusible gap is 20 % of a run or more, medium from 5 "
-    "%, else info. The time between runs is looked at in the same way, and told from 5 % on."
+    "The graph is flagged (its gap ratio, fusible gap over fusible gap plus busy time, is over the threshold, 20 % "
+    "unless --threshold says otherwise), or this is its verdict. Of the four causes that fusion removes (launch, "
+    "dispatch, turnaround, graph) `{cause}` is the largest. Severity: high where the fusible gap is 20 % of a run or "
+    "more, medium from 5 %, else info. The time between runs is looked at in the same way, and told from 5 % on."
 )
 
 

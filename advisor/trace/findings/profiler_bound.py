@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from advisor.trace.causes import Cause
-from advisor.trace.findings.finding import MEDIUM_SHARE, Finding, Rule, severity
+from advisor.trace.findings.finding import MEDIUM_SHARE, OR_VERDICT, Finding, Rule, severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ RULE = Rule(
     found=(
         "At least 5 % of a run (or of the time between runs, or of the whole trace where nothing marks runs) is idle "
         "time inside overhead that the profiler recorded on the launching thread. Severity: high from 20 %, else "
-        "medium."
+        "medium." + OR_VERDICT
     ),
     advice=(
         "Record less: `nsys profile --trace=cuda,nvtx --sample=none --cpuctxsw=none`, no backtraces, a shorter window. "

@@ -82,6 +82,10 @@ class Subject:
             return "Between the runs"
         return "In this trace" if self.graph is None else f"In a run of `{plain(self.graph)}`"
 
+    def called(self, verdict: str) -> bool:
+        """This is the verdict that a report gives on it; the time between runs is given none."""
+        return self.index is not None and self.verdict == verdict
+
     def share(self, ns: float) -> float:
         """NS as a share of its time."""
         return ns / max(self.time_ns, 1)
@@ -106,7 +110,7 @@ def find_subjects(
     levers: Sequence[Levers],
     judge: Judge,
 ) -> tuple[Subject, ...]:
-    """Of each name the graph that takes most time, if that is enough to matter; and the time between runs, if any.
+    """Of each name the graph that takes most time, if that is enough to matter, and the first; and the time between.
 
     Args:
         trace: The trace.
@@ -122,27 +126,32 @@ def find_subjects(
     runs = evidence.runs
     device = "GPU" if all(device.gpu for device in trace.devices) else "CPU"
     time = np.bincount(runs.graph, evidence.instances.time) if len(evidence.instances) else np.ones(1)
-    subjects: dict[str, Subject] = {}
+    subjects: list[Subject] = []
+    names: set[str] = set()
     for index in np.argsort(-time, kind="stable").tolist():
         graph = graphs[index]
-        if time[index] < LEAST_TIME * time.sum() or graph.name in subjects:
+        matters = time[index] >= LEAST_TIME * time.sum() and graph.name not in names
+        if not matters and index > 0:  # The headline is about the first graph: it is a subject whatever its time.
             continue
-        subjects[graph.name] = Subject(
-            device=device,
-            graph=None if graph.source == "trace" else graph.name,
-            index=index,
-            span_ns=graph.span_ns,
-            time_ns=graph.time_ns,
-            busy_ns=graph.busy_ns,
-            causes=graph.causes,
-            gap_ratio=graph.gap_ratio,
-            flagged=graph.flagged,
-            verdict=graph.verdict,
-            runs=int((runs.measured & (runs.graph == index)).sum()),
-            levers=levers[index],
+        names.add(graph.name)
+        subjects.append(
+            Subject(
+                device=device,
+                graph=None if graph.source == "trace" else graph.name,
+                index=index,
+                span_ns=graph.span_ns,
+                time_ns=graph.time_ns,
+                busy_ns=graph.busy_ns,
+                causes=graph.causes,
+                gap_ratio=graph.gap_ratio,
+                flagged=graph.flagged,
+                verdict=graph.verdict,
+                runs=int((runs.measured & (runs.graph == index)).sum()),
+                levers=levers[index],
+            )
         )
     between = _between_runs(trace, totals, evidence, judge, device)
-    return (*subjects.values(), *([between] if between else []))
+    return (*subjects, *([between] if between else []))
 
 
 def _between_runs(trace: Trace, totals: Totals, evidence: Evidence, judge: Judge, device: str) -> Subject | None:

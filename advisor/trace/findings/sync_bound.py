@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from advisor.trace.causes import Cause
-from advisor.trace.findings.finding import MEDIUM_SHARE, Finding, Rule, severity
+from advisor.trace.findings.finding import MEDIUM_SHARE, OR_VERDICT, Finding, Rule, severity
 from advisor.trace.launches import CallClass
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ RULE = Rule(
     found=(
         "In a run (or between runs, or in the whole trace where nothing marks runs) at least 5 % of the time is idle "
         "time inside a synchronising call of the launching thread: stream, device, context, event synchronise, or a "
-        "copy that blocks. Severity: high from 20 %, else medium."
+        "copy that blocks. Severity: high from 20 %, else medium." + OR_VERDICT
     ),
     advice=(
         "Find what is waited for. Values read back to decide what to do next (`.item()`, `.cpu()`, a length, a stop "

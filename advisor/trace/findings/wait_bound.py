@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from advisor.trace.causes import LATENCY_LIMIT_NS, Cause
-from advisor.trace.findings.finding import MEDIUM_SHARE, Finding, Rule, severity
+from advisor.trace.findings.finding import MEDIUM_SHARE, OR_VERDICT, Finding, Rule, severity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,7 +38,7 @@ RULE = Rule(
     found=(
         f"At least 5 % of a run (or of the time between runs, or of the whole trace where nothing marks runs) is idle "
         f"time more than {LATENCY_LIMIT_NS // 1000} µs after the work was handed over. Severity: high from 20 %, else "
-        "medium."
+        "medium." + OR_VERDICT
     ),
     advice=(
         "Draw the dependencies between streams: an event that is recorded late holds up all that follow. Let nobody "
