@@ -12,6 +12,7 @@ from advisor.report.analysis_words import (
     longest_gaps,
     most_share,
     notes,
+    overhead_words,
     subject,
     unit,
     verdict_words,
@@ -75,7 +76,7 @@ def _causes(analysis: Analysis) -> Iterator[str]:
         return
     device = device_word(analysis)
     yield from (f"### {idle_title(analysis)}", "")
-    yield from (row("cause", "idle", "share", "fusion removes it", "what it is"), "| --- | ---: | ---: | :---: | --- |")
+    yield from (row("cause", "idle", "share", "launch overhead", "what it is"), "| --- | ---: | ---: | :---: | --- |")
     for cause, ns in sorted(totals.causes.items(), key=lambda item: -item[1]):
         if ns:
             share = percent(ns / totals.exposed_gap_ns)
@@ -84,8 +85,8 @@ def _causes(analysis: Analysis) -> Iterator[str]:
     if not analysis.evidence.launches.complete:
         yield ""
         return
-    of_span = percent(totals.fusible_gap_ns / totals.span_ns)
-    yield from ("", f"Fusion can remove {duration(totals.fusible_gap_ns)} in all, {of_span} of the time.", "")
+    words = overhead_words(analysis)
+    yield from ("", f"{words[0].upper()}{words[1:]}.", "")
 
 
 def _longest_gaps(analysis: Analysis) -> Iterator[str]:

@@ -18,6 +18,7 @@ from advisor.report.analysis_words import (
     idle_title,
     longest_gaps,
     notes,
+    overhead_words,
     whole_trace,
     worth,
 )
@@ -122,9 +123,7 @@ def _causes(analysis: Analysis, narrow: bool) -> RenderableType:
         table.add_row(name, duration(ns), percent(share), *([] if narrow else [bar]), _cut(CAUSE_WORDS[cause]))
     if not complete:
         return table
-    of_span = percent(totals.fusible_gap_ns / totals.span_ns)
-    footer = f"* fusion can remove it: {duration(totals.fusible_gap_ns)} in all, {of_span} of the time\n"
-    return Group(table, Text(footer))
+    return Group(table, Text(f"* {overhead_words(analysis)}\n"))
 
 
 def _longest_gaps(analysis: Analysis) -> list[RenderableType]:

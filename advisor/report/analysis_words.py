@@ -26,6 +26,7 @@ __all__ = [
     "longest_gaps",
     "most_share",
     "notes",
+    "overhead_words",
     "subject",
     "unit",
     "verdict_words",
@@ -153,11 +154,26 @@ def varies(graph: GraphFigures) -> bool:
 def most_share(graph: GraphFigures) -> float | None:
     """What the gaps that fusion can remove are at most, as a share of the graph's time; None where that is not told.
 
-    Idle time of unknown cause counts, since it may be launches. What fusion saves inside kernels is no part of it.
+    Idle time of unknown cause counts, since it may be launches; gaps before copies between host and device do not. What
+    fusion saves inside kernels is no part of it.
     """
     if graph.fusible_share is None:
         return None
-    return min(graph.fusible_share + graph.causes[Cause.UNKNOWN] / max(graph.time_ns, 1), 1.0)
+    other = (graph.causes[Cause.UNKNOWN] - graph.host_copy_gap_ns) / max(graph.time_ns, 1)
+    return min(max(graph.fusible_share + other, 0.0), 1.0)
+
+
+def overhead_words(analysis: Analysis) -> str:
+    """How much of the time is launch overhead, below the causes that are."""
+    totals = analysis.totals
+    whole = f"{duration(totals.fusible_gap_ns)} in all, {percent(totals.fusible_gap_ns / totals.span_ns)} of the time"
+    if device_word(analysis) == "CPU":
+        return f"fusion can remove it: {whole}"
+    words = f"launch overhead, which fusion or CUDA graphs can remove at most: {whole}"
+    if totals.host_copy_gap_ns < MEDIUM_SHARE * totals.fusible_gap_ns or not totals.host_copy_gap_ns:
+        return words
+    copies = duration(totals.host_copy_gap_ns)
+    return f"{words}; {copies} of it before copies between host and device, which no fusion removes"
 
 
 def _worth(analysis: Analysis, graph: GraphFigures) -> str:

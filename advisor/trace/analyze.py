@@ -11,8 +11,9 @@ import numpy as np
 from advisor.errors import BadInput, CannotDecide
 from advisor.trace.analysis import Analysis
 from advisor.trace.candidates import find_candidates
-from advisor.trace.causes import DISPATCH_LIMIT_NS, Cause, ThreadActivity, split
+from advisor.trace.causes import DISPATCH_LIMIT_NS, FUSIBLE, Cause, ThreadActivity, split
 from advisor.trace.chains import find_chains
+from advisor.trace.copies import between_host_and_device
 from advisor.trace.figures import (
     Causes,
     Coverage,
@@ -118,7 +119,7 @@ def analyze(
         regions = found.result()
         say("measuring graphs")
         instances = measure_instances(trace, launches, timeline, activity, regions, parts)
-        totals = _totals(trace, launches, timeline, parts, judge)
+        totals = _totals(trace, launches, timeline, places, parts, judge)
         if len(regions):
             graphs, runs = graph_figures(regions, instances, judge)
         else:
@@ -178,7 +179,14 @@ def _causes(parts: NDArray[np.int64]) -> Causes:
     return {cause: int(parts[cause].sum()) for cause in Cause}
 
 
-def _totals(trace: Trace, launches: Launches, timeline: Timeline, parts: NDArray[np.int64], judge: Judge) -> Totals:
+def _totals(
+    trace: Trace,
+    launches: Launches,
+    timeline: Timeline,
+    places: NDArray[np.intp],
+    parts: NDArray[np.int64],
+    judge: Judge,
+) -> Totals:
     causes = _causes(parts)
     span = sum(part.span_ns for part in timeline.spans)
     busy = sum(part.busy_ns for part in timeline.spans)
@@ -186,6 +194,7 @@ def _totals(trace: Trace, launches: Launches, timeline: Timeline, parts: NDArray
     hidden = int((trace.works.end - trace.works.start)[whole_graphs].sum())
     ratio = judge.ratio(causes, busy, min(hidden, busy))
     leads = launches.first_of_call
+    fixed = between_host_and_device(trace)[trace.works.name[timeline.order[places]]]
     return Totals(
         kernels=int((trace.works.kind == WorkKind.KERNEL).sum()),
         launch_calls=int(leads.sum()),
@@ -195,6 +204,7 @@ def _totals(trace: Trace, launches: Launches, timeline: Timeline, parts: NDArray
         exposed_gap_ns=sum(part.exposed_gap_ns for part in timeline.spans),
         launch_gap_ns=launch_gap(causes),
         fusible_gap_ns=fusible_gap(causes),
+        host_copy_gap_ns=int(parts[:, fixed][FUSIBLE, :].sum()),
         gap_ratio=ratio,
         fusible_share=None if ratio is None else fusible_gap(causes) / span,
         causes=causes,
@@ -217,6 +227,7 @@ def _whole_trace(launches: Launches, totals: Totals, judge: Judge) -> GraphFigur
         exposed_gap_ns=totals.exposed_gap_ns,
         launch_gap_ns=totals.launch_gap_ns,
         fusible_gap_ns=totals.fusible_gap_ns,
+        host_copy_gap_ns=totals.host_copy_gap_ns,
         gap_ratio=totals.gap_ratio,
         p5_gap_ratio=totals.gap_ratio,
         p95_gap_ratio=totals.gap_ratio,

@@ -85,6 +85,8 @@ class Totals:
     exposed_gap_ns: int
     launch_gap_ns: int
     fusible_gap_ns: int
+    host_copy_gap_ns: int
+    """Of the fusible gap, what lies before copies between host and device: no fusion takes those away."""
     gap_ratio: float | None
     """Fusible gap over fusible gap plus busy time; absent where the trace cannot decide on which side of the threshold
     it lies."""
@@ -150,6 +152,8 @@ class GraphFigures:
     exposed_gap_ns: int
     launch_gap_ns: int
     fusible_gap_ns: int
+    host_copy_gap_ns: int
+    """Of the fusible gap, what lies before copies between host and device."""
     gap_ratio: float | None
     p5_gap_ratio: float | None
     p95_gap_ratio: float | None

@@ -54,6 +54,7 @@ def graph_figures(regions: Regions, instances: Instances, judge: Judge) -> tuple
     total_fusible = np.bincount(of, fusible, count)
     name = np.zeros(count, np.int64)
     name[graph] = instances.name
+    copies = middle(part.host_copy_gap)
     launch = middle(part.causes[:, LAUNCH_GAP].sum(axis=1))
 
     figures = []
@@ -80,6 +81,7 @@ def graph_figures(regions: Regions, instances: Instances, judge: Judge) -> tuple
                 exposed_gap_ns=round(float(exposed[index])),
                 launch_gap_ns=round(float(launch[index])),
                 fusible_gap_ns=round(float(fusible_of[index])),
+                host_copy_gap_ns=round(float(copies[index])),
                 gap_ratio=gap_ratio,
                 p5_gap_ratio=float(p5[index]) if known else None,
                 p95_gap_ratio=float(p95[index]) if known else None,

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from advisor.trace.causes import Cause, split
+from advisor.trace.causes import FUSIBLE, Cause, split
+from advisor.trace.copies import between_host_and_device
 from advisor.trace.hashing import hashes_of_stretches
 from advisor.trace.timeline import running_end
 from advisor.trace.trace import Columns, WorkKind, as_slice
@@ -45,6 +46,8 @@ class Instances(Columns):
     """Of that, the time inside CUDA graphs recorded as a whole."""
     causes: NDArray[np.int64]
     """Shape (instances, causes): its exposed gap."""
+    host_copy_gap: NDArray[np.int64]
+    """Of its fusible gap, what lies before copies between host and device, which no fusion takes away."""
     kernels: NDArray[np.int64]
     launch_calls: NDArray[np.int64]
     sequence: NDArray[np.uint64]
@@ -119,6 +122,14 @@ def measure_instances(
             mine = gap_causes[cause][columns]
             causes[:, cause] = _sums(mine, of_gaps) - _sums(mine[before], of_before) + _sums(cut[cause], of_early)
 
+    fixed = between_host_and_device(trace)[works.name[rows]]
+    of_copies = np.where(fixed[gaps], gap_causes[FUSIBLE, :][:, columns].sum(axis=0), 0)
+    host_copy_gap = (
+        _sums(of_copies, of_gaps)
+        - _sums(of_copies[before], of_before)
+        + _sums(np.where(fixed[early], cut[FUSIBLE, :].sum(axis=0), 0), of_early)
+    )
+
     return Instances(
         name=regions.name,
         start=begin,
@@ -127,6 +138,7 @@ def measure_instances(
         busy=_sums(covered, bounds),
         hidden=_sums(np.where(whole_graph, covered, 0), bounds) if whole_graph.any() else np.zeros(count, np.int64),
         causes=causes,
+        host_copy_gap=host_copy_gap,
         kernels=_sums(kernel, bounds),
         launch_calls=_sums(launches.first_of_call[rows], bounds),
         sequence=_sequences(trace, launches, timeline.order[places][kernel], region[kernel], count),
@@ -144,6 +156,7 @@ def _none() -> Instances:
         busy=nothing,
         hidden=nothing,
         causes=np.zeros((0, len(Cause)), np.int64),
+        host_copy_gap=nothing,
         kernels=nothing,
         launch_calls=nothing,
         sequence=np.zeros(0, np.uint64),

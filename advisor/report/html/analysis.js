@@ -259,8 +259,8 @@
     const part = (fusible) => Object.fromEntries(Object.entries(totals.causes).filter(([key]) => causeOf.get(key).fusible === fusible));
     const several = labelled ? `the ${devices.length} devices together` : "from first to last work";
     node.append(el("p", { class: "hint" }, `Shares are of ${duration(totals.span_ns)}, ${several}.`), bars, el("div", { class: "legend" },
-      causeList(part(true), totals.span_ns, heading("Fusion removes", part(true))),
-      causeList(part(false), totals.span_ns, heading("Fusion does not", part(false)))));
+      causeList(part(true), totals.span_ns, heading("Launch overhead", part(true))),
+      causeList(part(false), totals.span_ns, heading("Other causes", part(false)))));
     const marked = (line) => line.split("`").map((part, index) => (index % 2 ? el("code", {}, part) : part));
     node.append(el("h3", {}, data.longest.title), el("ul", {}, data.longest.lines.map((line) => el("li", {}, marked(line)))));
   }
@@ -1004,7 +1004,7 @@
         el("div", { class: "legend" }, legend),
         el("ul", {},
           this.workItem(gaps.work[gap]), this.callItem(gaps.work[gap]), this.callBegan(gap),
-          el("li", {}, el("b", {}, "Fusion removes: "), fusible ? `at most ${duration(fusible)} of it (${percent(fusible / whole)})` : "nothing of it")),
+          el("li", {}, el("b", {}, "Launch overhead: "), fusible ? `at most ${duration(fusible)} of it (${percent(fusible / whole)})` : "nothing of it")),
       ];
     }
 

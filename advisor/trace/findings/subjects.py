@@ -41,6 +41,8 @@ class Subject:
     """What it takes of the device, as in `GraphFigures`; shares are of this."""
     busy_ns: int
     causes: Causes
+    host_copy_ns: int
+    """Fusible gaps before copies between host and device."""
     gap_ratio: float | None
     flagged: bool
     verdict: str
@@ -55,13 +57,17 @@ class Subject:
 
     @property
     def most_ns(self) -> int:
-        """What fusion can remove at most: what the GPU waits for without a known cause may be launches, too."""
-        return self.fusible_ns + self.causes[Cause.UNKNOWN]
+        """What fusion can remove at most: what the GPU waits for without a known cause may be launches, too.
+
+        Gaps before copies between host and device stay.
+        """
+        return max(self.fusible_ns - self.host_copy_ns, 0) + self.causes[Cause.UNKNOWN]
 
     @property
     def at_most(self) -> str:
-        """That as a share of its time, for people: `save 12 % at most`, `save nothing`."""
-        return f"save {percent(self.share(self.most_ns))} at most" if self.most_ns else "save nothing"
+        """What removing every launch would save, copies' too, for people: `save 12 % at most`, `save nothing`."""
+        most = self.fusible_ns + self.causes[Cause.UNKNOWN]
+        return f"save {percent(self.share(most))} at most" if most else "save nothing"
 
     @property
     def fusible_gaps(self) -> str:
@@ -143,6 +149,7 @@ def find_subjects(
                 time_ns=graph.time_ns,
                 busy_ns=graph.busy_ns,
                 causes=graph.causes,
+                host_copy_ns=graph.host_copy_gap_ns,
                 gap_ratio=graph.gap_ratio,
                 flagged=graph.flagged,
                 verdict=graph.verdict,
@@ -185,6 +192,7 @@ def _between_runs(trace: Trace, totals: Totals, evidence: Evidence, judge: Judge
         time_ns=span,
         busy_ns=busy,
         causes=causes,
+        host_copy_ns=0,
         gap_ratio=ratio,
         flagged=judge.flags(ratio),
         verdict=judge.verdict(causes, busy, ratio),
