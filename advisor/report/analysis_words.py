@@ -224,7 +224,7 @@ def whole_trace(analysis: Analysis) -> str:
     names = sorted({plain(device.name) for device in devices if device.name})
     where = counted(len(devices), "GPU") + (f" ({', '.join(names)})" if names else "")
     works = f"{counted(totals.kernels, 'kernel')}, {counted(totals.launch_calls, 'launch call')}"
-    return f"{works} on {where}. {shares}{_setup(analysis)}"
+    return f"{works} on {where}. {shares}{_setup(analysis)}{_busy_with(analysis)}"
 
 
 def _setup(analysis: Analysis) -> str:
@@ -235,6 +235,18 @@ def _setup(analysis: Analysis) -> str:
     largest = max(causes, key=lambda cause: causes[cause])
     idle = duration(analysis.phases.setup.exposed_gap_ns)
     return f" Of that, {idle} lie before the first run that was measured (set-up, mostly `{largest.key}`)."
+
+
+def _busy_with(analysis: Analysis) -> str:
+    """What else than computing the busy time holds, where that is much of it."""
+    parts, busy = analysis.busy_parts, max(analysis.totals.busy_ns, 1)
+    others = {"copies": parts.copies_ns, "communication": parts.communication_ns}
+    told = {name: ns for name, ns in others.items() if ns >= MEDIUM_SHARE * busy}
+    if not told:
+        return ""
+    listed = ", ".join(f"{name} {duration(ns)} ({percent(ns / busy)})" for name, ns in told.items())
+    overlap = f"; {duration(parts.overlap_ns)} of that at the same time" if parts.overlap_ns else ""
+    return f" Busy with kernels that compute {duration(parts.kernels_ns)}, {listed}{overlap}."
 
 
 def longest_gaps(analysis: Analysis) -> Iterator[str]:
@@ -290,7 +302,8 @@ def notes(analysis: Analysis) -> Iterator[str]:
     if coverage.skewed:
         yield f"{counted(coverage.skewed, 'work')} begun before the launch call: the clocks of host and GPU differ"
     if coverage.zero_time:
-        yield f"{counted(coverage.zero_time, 'GPU record')} with a start or an end of 0, left out where that is certain"
+        records = counted(coverage.zero_time, "GPU record")
+        yield f"{records} with a start or an end of 0 or an end before the start, left out where that is certain"
     if coverage.unclosed_ranges:
         yield f"{counted(coverage.unclosed_ranges, 'NVTX range')} without an end, left out"
     if coverage.outside_graphs:

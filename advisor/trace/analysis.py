@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
+    from advisor.trace.busy_parts import BusyParts
     from advisor.trace.candidates import Candidate
     from advisor.trace.figures import Coverage, DeviceFigures, Evidence, GraphFigures, KernelFigures, Totals
     from advisor.trace.findings import Finding
@@ -50,6 +51,8 @@ class Analysis:
     """For each graph, in their order: what fusing all its chains would save, and what CUDA graph capture."""
     findings: tuple[Finding, ...] = field(repr=False)
     """What to do about it, the worst first."""
+    busy_parts: BusyParts = field(repr=False)
+    """What the devices were busy with."""
     longest_gaps: tuple[IdleInterval, ...] = field(repr=False)
     """The longest idle intervals, the longest first."""
     phases: Phases | None = field(repr=False)
@@ -130,6 +133,7 @@ class Analysis:
             "candidates": [_listed(candidate) for candidate in self.candidates],
             "levers": [_listed(levers) for levers in self.levers],
             "findings": [_listed(finding) for finding in self.findings],
+            "busy_parts": asdict(self.busy_parts),
             "longest_gaps": [
                 _row(interval) | {"window_ns": list(interval.window_ns)} for interval in self.longest_gaps
             ],

@@ -10,6 +10,7 @@ import numpy as np
 
 from advisor.errors import BadInput, CannotDecide
 from advisor.trace.analysis import Analysis
+from advisor.trace.busy_parts import find_busy_parts
 from advisor.trace.candidates import find_candidates
 from advisor.trace.causes import DISPATCH_LIMIT_NS, FUSIBLE, Cause, ThreadActivity, split
 from advisor.trace.chains import find_chains
@@ -143,6 +144,7 @@ def analyze(
         candidates=find_candidates(trace, runs, graphs, chains, classes) if launches.complete else (),
         levers=levers,
         findings=find(Facts(trace, coverage, totals, graphs, kernels, evidence, threshold, subjects)),
+        busy_parts=find_busy_parts(trace, timeline, classes, totals.busy_ns),
         longest_gaps=longest_intervals(trace, evidence),
         phases=find_phases(trace, evidence),
         evidence=evidence,

@@ -114,11 +114,11 @@ class _Recorded:
                     continue
             start, duration = nanoseconds(event.get("ts")), nanoseconds(event.get("dur"))
             if category in WORK_KINDS:
-                if not start or duration is None:
+                if not start or duration is None or duration < 0:
                     self.zero_time += 1
                 else:
                     kind = WORK_KINDS[category]
-                    works.extend((start, start + max(duration, 0), kind, *self._work(event, name)))
+                    works.extend((start, start + duration, kind, *self._work(event, name)))
                 continue
             if start is None or duration is None or duration < 0:
                 continue
