@@ -135,13 +135,13 @@ def exp(b: Builder, x: Value) -> Value:
     x = b.at_most(b.at_least(x, c.least), c.most)
     r, scale = _reduce(b, x, c, 2)
     series = b.polynomial(r, (*c.exp, 1.0, 1.0))
-    return b.exact("fmul", b.exact("fmul", series, scale), scale)
+    return b.mul(b.mul(series, scale), scale)
 
 
 def _reduce(b: Builder, x: Value, c: _Exponential, step: int) -> tuple[Value, Value]:
     """The small rest x - n (step ln 2), and 2^n; x must not be beyond the range of `exp`."""
     shifted = b.fma(x, 1 / (step * _ln(2)), c.magic + c.bias)
-    n = b.exact("fsub", shifted, c.magic + c.bias)
+    n = b.sub(shifted, c.magic + c.bias)
     r = b.fma(n, -step * c.ln2_high, x)
     return b.fma(n, -step * c.ln2_low, r), _power_of_two(b, shifted, c)
 
@@ -157,7 +157,7 @@ def _expm1(b: Builder, x: Value) -> Value:
     r, scale = _reduce(b, x, c, 1)
     curve = b.mul(b.mul(r, r), b.polynomial(r, c.expm1))
     # scale e^r - 1, the larger parts first: each of the two additions rounds once
-    return b.fma(scale, curve, b.fma(scale, r, b.exact("fsub", scale, 1.0)))
+    return b.fma(scale, curve, b.fma(scale, r, b.sub(scale, 1.0)))
 
 
 def elu(b: Builder, x: Value) -> Value:
@@ -170,8 +170,8 @@ def softplus(b: Builder, x: Value) -> Value:
     power = exp(b, b.neg(b.unary("fabs", x)))
     if x.type == "double":
         # what the sum of 1 and a small power loses is put back
-        total = b.exact("fadd", power, 1.0)
-        lost = b.exact("fsub", power, b.exact("fsub", total, 1.0))
+        total = b.add(power, 1.0)
+        lost = b.sub(power, b.sub(total, 1.0))
         rest = b.add(log(b, total), b.div(lost, total))
     else:
         rest = b.fma(b.mul(power, power), b.polynomial(power, _LOG1P_FLOAT), power)
@@ -188,7 +188,7 @@ def tanh(b: Builder, x: Value) -> Value:
     c = _EXPONENTIAL["float"]
     t = b.at_most(magnitude, 9.1)
     shifted = b.fma(t, 2 / _ln(2), c.magic + c.bias)
-    n = b.exact("fsub", shifted, c.magic + c.bias)
+    n = b.sub(shifted, c.magic + c.bias)
     rest = b.fma(n, -_ln(2) / 2, t)
     large = b.sub(1.0, b.div(2.0, b.fma(b.polynomial(rest, _TANH_EXP), _power_of_two(b, shifted, c), 1.0)))
     z = b.mul(x, x)
@@ -218,7 +218,7 @@ def sigmoid(b: Builder, x: Value) -> Value:
     half = (c.bias + 1) // 2
     x = b.at_most(b.at_least(x, c.least), 40.0)
     shifted = b.fma(x, -1 / _ln(2), c.magic + c.bias - half)
-    n = b.exact("fsub", shifted, c.magic + c.bias - half)
+    n = b.sub(shifted, c.magic + c.bias - half)
     rest = b.fma(n, c.ln2_low, b.fma(n, c.ln2_high, x))
     power = _power_of_two(b, shifted, c)
     return b.div(2.0**-half, b.fma(b.polynomial(rest, _NEGATED_EXP[x.type]), power, 2.0**-half))
@@ -236,8 +236,8 @@ def log(b: Builder, x: Value) -> Value:
     if not single:
         exponent = b.convert("trunc", exponent, "i32")  # few CPUs convert vectors of i64
     exponent = b.convert("sitofp", exponent, x.type)
-    exponent = b.exact("fsub", exponent, b.select(denormal, b.value(float(mantissa), x.type), 0.0))
-    f = b.exact("fsub", b.number(b.bit("add", b.bit("and", above, (1 << mantissa) - 1), half_root)), 1.0)
+    exponent = b.sub(exponent, b.select(denormal, b.value(float(mantissa), x.type), 0.0))
+    f = b.sub(b.number(b.bit("add", b.bit("and", above, (1 << mantissa) - 1), half_root)), 1.0)
     c = _EXPONENTIAL[x.type]
     square = b.mul(f, f)
     if single:
@@ -271,12 +271,12 @@ def _sine(b: Builder, x: Value, quarter: int) -> Value:
     single = x.type == "float"
     wide = b.convert("fpext", x, "double") if single else x
     magic = _EXPONENTIAL["double"].magic
-    shifted = b.exact("fadd", b.exact("fmul", wide, 0.6366197723675814), magic)
-    n = b.exact("fsub", shifted, magic)
+    shifted = b.add(b.mul(wide, 0.6366197723675814), magic)
+    n = b.sub(shifted, magic)
     low, rest = _less_half_pi(b, wide, n)
     quadrant = b.bits(shifted)
     if single:
-        low = b.convert("fptrunc", b.exact("fadd", low, rest), "float")
+        low = b.convert("fptrunc", b.add(low, rest), "float")
         quadrant = b.convert("trunc", quadrant, "i32")
     if quarter:
         quadrant = b.bit("add", quadrant, quarter)
@@ -286,9 +286,9 @@ def _sine(b: Builder, x: Value, quarter: int) -> Value:
         cosine = b.fma(b.mul(b.polynomial(z, _COSINE_FLOAT), z), z, b.fma(z, -0.5, 1.0))
     else:
         sine = b.add(low, b.fma(b.mul(b.polynomial(z, _SINE), z), low, rest))
-        half = b.exact("fmul", z, 0.5)
-        one = b.exact("fsub", 1.0, half)
-        lost = b.exact("fsub", b.exact("fsub", 1.0, one), half)
+        half = b.mul(z, 0.5)
+        one = b.sub(1.0, half)
+        lost = b.sub(b.sub(1.0, one), half)
         # which product is fused is said here, or a row's last columns may be rounded in another way than the others
         tail = b.fma(b.mul(z, z), b.polynomial(z, _COSINE), b.neg(b.mul(low, rest)))
         cosine = b.add(one, b.add(lost, tail))
@@ -307,15 +307,15 @@ def _less_half_pi(b: Builder, x: Value, n: Value) -> tuple[Value, Value]:
         # exact: it is a multiple of the last place of the first part, and less than 2
         r = b.fma(n, -_HALF_PI_FUSED[0], x)
         low = b.fma(n, -_HALF_PI_FUSED[1], r)
-        rest = b.fma(n, -_HALF_PI_FUSED[1], b.exact("fsub", r, low))
+        rest = b.fma(n, -_HALF_PI_FUSED[1], b.sub(r, low))
         return low, b.fma(n, -_HALF_PI_FUSED[2], rest)
     # the products are exact: 33 bits of pi / 2 times 20 bits of n
-    r = b.exact("fsub", x, b.exact("fmul", n, _HALF_PI[0]))
-    second = b.exact("fmul", n, _HALF_PI[1])
-    low = b.exact("fsub", r, second)
+    r = b.sub(x, b.mul(n, _HALF_PI[0]))
+    second = b.mul(n, _HALF_PI[1])
+    low = b.sub(r, second)
     # what the last subtraction rounded away, and the third part of pi / 2
-    rest = b.exact("fsub", b.exact("fsub", r, low), second)
-    return low, b.exact("fsub", rest, b.exact("fmul", n, _HALF_PI[2]))
+    rest = b.sub(b.sub(r, low), second)
+    return low, b.sub(rest, b.mul(n, _HALF_PI[2]))
 
 
 def pow_(b: Builder, x: Value, y: Value) -> Value:
@@ -325,14 +325,12 @@ def pow_(b: Builder, x: Value, y: Value) -> Value:
     """
     magnitude = b.unary("fabs", x)
     if x.type == "float":
-        result = b.convert(
-            "fptrunc", _exp2(b, b.exact("fmul", b.convert("fpext", y, "double"), _log2(b, magnitude))), "float"
-        )
+        result = b.convert("fptrunc", _exp2(b, b.mul(b.convert("fpext", y, "double"), _log2(b, magnitude))), "float")
     else:
-        result = exp(b, b.exact("fmul", y, log(b, magnitude)))
+        result = exp(b, b.mul(y, log(b, magnitude)))
     # a negative base has a result only for whole exponents; odd ones keep the sign
     whole = b.compare("oeq", b.unary("floor", y), y)
-    halved = b.exact("fmul", y, 0.5)
+    halved = b.mul(y, 0.5)
     odd = b.bit("and", whole, b.compare("une", b.unary("floor", halved), halved))
     negative = b.compare("slt", b.bits(x), 0)
     signed = b.select(b.bit("and", negative, odd), b.neg(result), result)
@@ -353,7 +351,7 @@ def _log2(b: Builder, x: Value) -> Value:
     half_root = 0x3F3504F3  # the bits of sqrt(1/2)
     above = b.bit("sub", bits, half_root)
     exponent = b.bit("sub", b.bit("ashr", above, 23), b.select(denormal, b.value(23, "i32"), 0))
-    f = b.exact("fsub", b.number(b.bit("add", b.bit("and", above, (1 << 23) - 1), half_root)), 1.0)
+    f = b.sub(b.number(b.bit("add", b.bit("and", above, (1 << 23) - 1), half_root)), 1.0)
     f = b.convert("fpext", f, "double")
     s = b.div(f, b.add(f, 2.0))
     result = b.fma(s, b.polynomial(b.mul(s, s), _LOG2), b.convert("sitofp", exponent, "double"))
@@ -365,6 +363,6 @@ def _exp2(b: Builder, x: Value) -> Value:
     """2^x of a `double`, to 29 bits; beyond the range of `float` any number that is, too."""
     c = _EXPONENTIAL["double"]
     x = b.at_most(b.at_least(x, -160.0), 160.0)
-    shifted = b.exact("fadd", x, c.magic + c.bias)
-    rest = b.exact("fsub", x, b.exact("fsub", shifted, c.magic + c.bias))
+    shifted = b.add(x, c.magic + c.bias)
+    rest = b.sub(x, b.sub(shifted, c.magic + c.bias))
     return b.mul(b.polynomial(rest, _EXP2), _power_of_two(b, shifted, c))

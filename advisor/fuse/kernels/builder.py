@@ -9,9 +9,6 @@ __all__ = ["FLOATS", "Builder", "Number", "Value"]
 
 FLOATS = {"half": "f16", "float": "f32", "double": "f64"}
 """Floating-point types, and how the names of LLVM's intrinsics spell them."""
-CONTRACT = "contract"
-"""A product and a sum may become one fused multiply-add: rounds once less, and keeps NaN, infinities and zeros."""
-
 Number = float | int | bool
 
 
@@ -105,11 +102,14 @@ class Builder:
         """Call an intrinsic of one number that is overloaded by its type: fabs, sqrt, floor, ..."""
         return self.call(x.type, f"llvm.{intrinsic}.{FLOATS.get(x.type, x.type)}", x)
 
-    # ---- arithmetic of floating-point and integer numbers
+    # ---- arithmetic of floating-point and integer numbers: each rounds as written
+    #
+    # A product and a sum become one fused multiply-add only where `fma` asks for it: x·x - z·z of equal x and z has to
+    # be 0, and what follows (a root, a comparison, rounding to whole numbers) makes any other answer visible.
 
     def _binary(self, floating: str, integer: str, a: Operand, b: Operand) -> Value:
         a, b = self._alike(a, b)
-        return self.define(a.type, f"{f'{floating} {CONTRACT}' if a.is_float else integer} {a}, {b.name}")
+        return self.define(a.type, f"{floating if a.is_float else integer} {a}, {b.name}")
 
     def _alike(self, a: Operand, b: Operand) -> tuple[Value, Value]:
         type_ = a.type if isinstance(a, Value) else b.type if isinstance(b, Value) else "i64"
@@ -131,16 +131,11 @@ class Builder:
         """The quotient; integers truncate, and the divisor must not be 0."""
         return self._binary("fdiv", "sdiv", a, b)
 
-    def exact(self, instruction: str, a: Operand, b: Operand) -> Value:
-        """An fadd, fsub or fmul that rounds as written: never part of a fused multiply-add."""
-        a, b = self._alike(a, b)
-        return self.define(a.type, f"{instruction} {a}, {b.name}")
-
     def fma(self, a: Operand, b: Operand, c: Operand) -> Value:
         """The sum a * b + c, rounded once where the target can."""
         type_ = next(operand.type for operand in (a, b, c) if isinstance(operand, Value))
         arguments = [self.value(operand, type_) for operand in (a, b, c)]
-        return self.call(type_, f"llvm.fmuladd.{FLOATS[type_]}", *arguments, flags=CONTRACT)
+        return self.call(type_, f"llvm.fmuladd.{FLOATS[type_]}", *arguments)
 
     def neg(self, x: Value) -> Value:
         """-x."""

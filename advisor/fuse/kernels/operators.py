@@ -117,7 +117,7 @@ def _from_half(b: Builder, x: Value) -> Value:
     # exponent and mantissa move to their places; a multiplication corrects the bias and makes denormals normal
     bits = b.convert("zext", b.bits(x), "i32")
     magnitude = b.number(b.bit("shl", b.bit("and", bits, 0x7FFF), 13))
-    scaled = b.exact("fmul", magnitude, 2.0**112)
+    scaled = b.mul(magnitude, 2.0**112)
     endless = b.compare("sge", b.bits(scaled), 0x47800000)  # 65536 and more: infinity or NaN
     result = b.select(endless, b.bit("or", b.bits(scaled), 0x7F800000), b.bits(scaled))
     return b.number(b.bit("or", result, b.bit("shl", b.bit("and", bits, 0x8000), 16)))
@@ -133,7 +133,7 @@ def _to_half(b: Builder, x: Value) -> Value:
     odd = b.bit("and", b.bit("lshr", magnitude, 13), 1)
     normal = b.bit("lshr", b.add(b.add(magnitude, 0xFFF - (112 << 23)), odd), 13)
     # denormal: the addition of 1/2 rounds at the right place
-    denormal = b.sub(b.bits(b.exact("fadd", b.number(magnitude), 0.5)), 0x3F000000)
+    denormal = b.sub(b.bits(b.add(b.number(magnitude), 0.5)), 0x3F000000)
     result = b.select(b.compare("slt", magnitude, 113 << 23), denormal, normal)
     result = b.select(b.compare("sge", magnitude, 0x477FF000), b.value(0x7C00, "i32"), result)
     result = b.select(b.compare("sgt", magnitude, 0x7F800000), b.value(0x7E00, "i32"), result)
@@ -184,10 +184,10 @@ def _float_remainder(b: Builder, x: Value, y: Value) -> Value:
     """
     rest, divisor = (b.convert("fpext", b.unary("fabs", value), "double") for value in (x, y))
     for step in reversed(range(10)):
-        part = b.exact("fmul", divisor, 2.0 ** (28 * step))
-        quotient = b.unary("trunc", b.exact("fdiv", rest, part))
+        part = b.mul(divisor, 2.0 ** (28 * step))
+        quotient = b.unary("trunc", b.div(rest, part))
         # 28 bits of the quotient times 24 of the divisor are exact
-        rest = b.exact("fsub", rest, b.exact("fmul", quotient, part))
+        rest = b.sub(rest, b.mul(quotient, part))
     result = b.copysign(b.convert("fptrunc", rest, "float"), x)
     endless = b.bit("and", b.compare("oeq", b.unary("fabs", y), inf), b.compare("one", b.unary("fabs", x), inf))
     return b.select(endless, x, result)
@@ -385,7 +385,7 @@ def neutral(op_type: str, dtype: ir.DataType) -> Number:
 def combine(b: Builder, op_type: str, total: Value, x: Value) -> Value:
     """One step of a reduction. Sums may be taken in any order; a NaN anywhere gives NaN."""
     if op_type == "ReduceSum":
-        return b.define(x.type, f"{'fadd reassoc contract' if x.is_float else 'add'} {total}, {x.name}")
+        return b.define(x.type, f"{'fadd reassoc' if x.is_float else 'add'} {total}, {x.name}")
     floating, integer = _COMBINE[op_type]
     if x.is_float:
         # which of two zeros is open, so "nsz": fewer instructions
