@@ -126,6 +126,16 @@ def dequantised(match: Match, inputs: Iterable[str]) -> str | None:
     return None
 
 
+def empty_sum(*sizes: int | None) -> str | None:
+    """A matrix product over a dimension of these SIZES that may be 0, where fused operators leave the result as it lay.
+
+    Args:
+        sizes: What is certain of it in each factor; None where nothing is.
+    """
+    known = {size for size in sizes if size is not None}
+    return None if known and 0 not in known else "the dimension that the product sums over is empty or not certain"
+
+
 def unknown_shape(match: Match, name: str) -> str | None:
     """A rank that does not follow from inputs and weights (a shape that the model merely declares may be stale)."""
     if match.scope.shape(match[name]) is None:

@@ -108,7 +108,7 @@ def _merges(scope: Scope) -> Iterator[Merge]:
 
 def _kind(node: ir.Node) -> tuple[object, ...]:
     """What must be the same of nodes that are to be one."""
-    attributes = tuple(sorted((name, given.value) for name, given in node.attributes.items()))
+    attributes = tuple(sorted((name, repr(given.value)) for name, given in node.attributes.items()))  # 0.0 is not -0.0
     return node.op_type, node.domain, len(node.inputs), attributes
 
 

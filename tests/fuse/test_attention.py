@@ -126,6 +126,11 @@ LEFT: dict[str, tuple[dict[str, Any], str]] = {
         {"head": HEAD.replace(" v)", " v, float[batch, 1, 1, keys] m)"), "share": MASKED},
         "does not broadcast it",
     ),
+    "a factor of nothing": ({"numbers": NUMBERS.replace("0.5", "0.0")}, "multiplied by 0"),
+    "a division by zero": (
+        {"scores": "r = MatMul(qh, kt) s = Div(r, two)", "numbers": NUMBERS.replace("two = {2}", "two = {0}")},
+        "multiplied by inf",
+    ),
     "over the queries": ({"share": "p = Softmax<axis = 2>(s)"}, "not over the keys"),
     "scores that are used": (
         {"join": f"{JOIN} z = Neg(p)", "head": HEAD.replace(" y)", " y, float[] z)")},

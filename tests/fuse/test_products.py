@@ -160,6 +160,32 @@ def test_a_factor_that_adds_dimensions_or_divides_by_zero_stays() -> None:
     assert "divides by zero" in refused(text.replace("1, 1, 3, 3", "3, 3"), k=np.zeros((), "float32"))
 
 
+@pytest.mark.parametrize(
+    ("shapes", "body"),
+    [
+        ("float[2, 4, k] a, float[6, k] b", "t = Transpose(b) p = MatMul(a, t) y = Mul(p, half)"),
+        ("float[2, k, 4] a, float[k, 6] b", "t = Transpose<perm = [0, 2, 1]>(a) p = MatMul(t, b) y = Mul(p, half)"),
+        ("float[4, k] a, float[k, 6] b", "p = MatMul(a, b) y = Mul(p, half)"),
+    ],
+)
+def test_a_sum_over_what_may_be_nothing_stays(shapes: str, body: str) -> None:
+    """Of no terms the sum is 0, and FusedMatMul of ONNX Runtime leaves what lay in memory."""
+    half = np.array(0.5, "float32")
+    for size in ("k", "0"):
+        text = f"({shapes.replace('k', size)}) => (float[] y) {{ {body} }}"
+        assert "empty or not certain" in refused(text, half=half)
+    known = f"({shapes.replace('k', '8', 1)}) => (float[] y) {{ {body} }}"  # of one factor, and so of both
+    assert fused(known, dynamic=8, half=half) == ["FusedMatMul"]
+
+
+def test_a_factor_that_float32_does_not_hold_stays() -> None:
+    text = "(double[3, 8] a, double[8, 3] b) => (double[3, 3] y) { p = MatMul(a, b) y = Mul(p, k) }"
+    assert "not a number of float32" in refused(text, k=np.float64(0.1))
+    assert fused(text, k=np.float64(0.125)) == ["FusedMatMul"]
+    tiny = "(float[3, 8] a, float[8, 3] b) => (float[3, 3] y) { c = Mul(a, k) d = Mul(b, k) y = MatMul(c, d) }"
+    assert fused(tiny, k=np.float32(1e-30)) == ["Mul", "FusedMatMul"]  # both together are 1e-60
+
+
 PADS = np.array([0, 0, 1, 2, 0, 0, 0, 3])
 PADDED = "p = Pad(x, pads, zero)"
 

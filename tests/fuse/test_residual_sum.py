@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import onnx
 import onnxruntime as ort  # type: ignore[import-untyped]
 import pytest
@@ -52,6 +53,18 @@ def test_the_sum_may_have_other_users_and_be_an_output() -> None:
 def test_it_broadcasts_like_add(shape: str) -> None:
     text = f"(float[2, n, 16] a, float[{shape}] c) => (float[2, n, 16] y) {{ r = Add(a, c) {NORM} }}"
     assert fuse(text, **WEIGHTS)[0] == ["Sum", "LayerNormalization"]
+
+
+def test_before_sum_broadcasts_only_equal_shapes_are_summed() -> None:
+    body = (
+        "r = Add(a, c) q = Mul(r, r) v = ReduceMean<axes = [-1]>(q) e = Add(v, eps) s = Sqrt(e) n = Div(r, s) "
+        "y = Mul(n, g)"
+    )
+    for shape, sums in (("2, n, 16", 1), ("1, n, 16", 0), ("2, other, 16", 0)):
+        text = f"(float[2, n, 16] a, float[{shape}] c) => (float[2, n, 16] y) {{ {body} }}"
+        found, sites = fuse(text, opset=7, ir_version=4, eps=np.float32(1e-5), g=WEIGHTS["g"])
+        assert found.count("Sum") == sums
+        assert any("does not broadcast" in site.reason for site in sites) == (not sums)
 
 
 def test_an_addition_that_is_not_normalised_or_only_its_weight_is_left() -> None:

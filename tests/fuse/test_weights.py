@@ -55,6 +55,12 @@ LINEAR: dict[str, tuple[str, str, tuple[int, ...], int]] = {
         6,
     ),
     "gemm without bias": ("(float[n, 4] x) => (float[n, 6] y)", "l = Gemm(x, w)", (4, 6), 6),
+    "gemm with a factor of no bias": (
+        "(float[n, 4] x) => (float[n, 6] y)",
+        "l = Gemm<alpha = 0.5, beta = 2.0>(x, w)",
+        (4, 6),
+        6,
+    ),
     "matmul": ("(float[n, 4] x) => (float[n, 6] y)", "l = MatMul(x, w)", (4, 6), 6),
     "matmul and bias": ("(float[n, 4] x) => (float[n, 6] y)", "o = MatMul(x, w) l = Add(b, o)", (4, 6), 6),
 }

@@ -55,12 +55,21 @@ class Input:
     access: Access
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Constant:
-    """A number known when the kernel is made."""
+    """A number known when the kernel is made; equal to another one where both are written alike.
+
+    0.0 and -0.0 are two constants, as for `Expression.name`; NaN is one.
+    """
 
     dtype: ir.DataType
     number: float | int | bool
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant) and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(repr(self))
 
 
 @dataclass(frozen=True)

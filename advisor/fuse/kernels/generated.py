@@ -162,8 +162,11 @@ def _type(value: ir.Value, scope: Scope) -> ir.TypeProtocol | None:
 
 
 def _shape(value: ir.Value, scope: Scope) -> ir.Shape | None:
-    """What a graph declares of its outputs, else what is certain: a custom operator's output has no inferred shape."""
-    if value.is_graph_output():
+    """What a model declares of its outputs, else what is certain: a custom operator's output has no inferred shape.
+
+    What a body declares of its outputs may be stale, and ONNX Runtime would hold the kernel to it.
+    """
+    if value.is_graph_output() and scope.graph is scope.model.graph:
         return value.shape
     dims = scope.shape(value)
     return None if dims is None else ir.Shape(dims)

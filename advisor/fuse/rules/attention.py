@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import product
+from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -110,6 +111,9 @@ def check(match: Match) -> str | None:
     for name in names:
         if (found := match.scope.sizes(match[name])) != wanted[name]:
             return f"'{match[name].name}' is {_text(found)}, and its heads together are {_text(wanted[name])}"
+    # MultiHeadAttention takes a scale of 0 for none given, which is 1 / √features.
+    if not isfinite(scale := _scale(match)) or not np.float32(scale):
+        return f"its scores are multiplied by {scale:g}, which MultiHeadAttention does not do"
     mask = _mask(match, shapes)
     if isinstance(mask, str):
         return mask
@@ -205,13 +209,14 @@ def _mask(match: Match, shapes: Shapes) -> ir.Value | NDArray[Any] | str | None:
 
 
 def _scale(match: Match) -> float:
-    """What the scores are multiplied with, all in all."""
+    """What the scores are multiplied with, all in all; infinite for a division by zero."""
     scale = 1.0
     for name in (QUERY, KEY, "score"):
         if f"{name} factor" in match.values:
             scale *= match.number(f"{name} factor")
         if f"{name} divisor" in match.values:
-            scale /= match.number(f"{name} divisor")
+            divisor = match.number(f"{name} divisor")
+            scale = scale / divisor if divisor else inf
     return scale
 
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING
 
+import numpy as np
+import onnx_ir as ir
+
 from advisor.fuse import legality
 from advisor.fuse.pattern import Number, OneOf, Op, Pattern, Var
 from advisor.fuse.rule import New, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    import onnx_ir as ir
 
     from advisor.fuse.pattern import Match
 
@@ -57,7 +58,9 @@ def check(match: Match) -> str | None:
         perm = None if node is None else list(match.attribute(node, "perm") or reversed(range(rank)))
         if perm is not None and perm != [*range(rank - 2), rank - 1, rank - 2]:
             return f"{legality.label(node)} does more than to swap the last two axes" if node else None
-    return None if isfinite(_alpha(match)) else "it divides by zero"
+    a, b = (match.scope.shape(match[name]) or () for name in ("a", "b"))
+    inner = a[-1 if _transposition(match, "a") is None else -2], b[-2 if _transposition(match, "b") is None else -1]
+    return legality.first(_inexact(match), legality.empty_sum(*inner))
 
 
 def rewrite(match: Match) -> Iterator[New]:
@@ -83,6 +86,19 @@ def _moves_rows(match: Match, name: str) -> bool:
     node = _transposition(match, name)
     perm = [] if node is None else match.attribute(node, "perm") or []
     return len(perm) > 0 and perm[-1] == len(perm) - 1
+
+
+def _inexact(match: Match) -> str | None:
+    """A factor that the attribute alpha, which is float32, cannot be."""
+    alpha = _alpha(match)
+    if not isfinite(alpha):
+        return "it divides by zero"
+    with np.errstate(over="ignore", under="ignore"):
+        held = float(np.float32(alpha))
+    precise = match.scope.dtype(match["a"]) is ir.DataType.DOUBLE
+    if not isfinite(held) or (held != alpha if precise else bool(held) != bool(alpha)):
+        return f"its factor {alpha:.17g} is not a number of float32, as that of FusedMatMul is"
+    return None
 
 
 def _alpha(match: Match) -> float:

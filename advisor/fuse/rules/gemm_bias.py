@@ -37,9 +37,7 @@ def check(match: Match) -> str | None:
                 f"the bias '{match['bias'].name}' is {legality.dims_text(bias)} and the product "
                 f"{legality.dims_text((rows, columns))}: it is not certain that the bias does not make it larger"
             )
-    if a[1] == 0 or (b[0] if a[1] is None else a[1]) in (0, None):
-        return "the dimension that the product sums over is empty or not certain"
-    return None
+    return legality.empty_sum(a[1], b[0])
 
 
 def rewrite(match: Match) -> Iterator[New]:

@@ -131,9 +131,9 @@ def folded(match: Match, scale: NDArray[np.float64], shift: NDArray[np.float64])
     before = per_channel(match, "bias") if "bias" in match.values else np.zeros_like(shift)
     assert not isinstance(before, str), "checked"
     given = attributes(node)
-    if "bias" in match.values and node.op_type == "Gemm":
+    if node.op_type == "Gemm":
         before = before * match.attribute(node, "beta")
-        given.pop("beta", None)
+        given.pop("beta", None)  # it scales the new bias too, and says nothing where there was none
     after = (before * scale + shift).astype(tensor.dtype.numpy())
     biased = "bias" in match.values or bool(np.any(after))
     if node.op_type == "MatMul":

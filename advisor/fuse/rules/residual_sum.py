@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 __all__ = ["RESIDUAL_SUM"]
 
+BROADCASTING_OPSET = 8
+"""From it on, Sum broadcasts."""
 NORMALISATIONS = frozenset({"LayerNormalization", "RMSNormalization", "SimplifiedLayerNormalization"})
 
 
@@ -29,8 +31,13 @@ def normalised(match: Match) -> bool:
 
 
 def check(match: Match) -> str | None:
-    """Add and Sum differ only in the types that they take."""
-    return legality.not_of_types(match, "a", legality.FLOATS)
+    """Add and Sum differ in the types that they take, and before opset 8 in that Sum does not broadcast."""
+    reason = legality.not_of_types(match, "a", legality.FLOATS)
+    if reason is None and match.scope.opset < BROADCASTING_OPSET:
+        a, b = (match.scope.sizes(match[name]) for name in ("a", "b"))
+        if a is None or a != b:
+            return f"Sum of opset {match.scope.opset} does not broadcast, and the shapes are not certainly equal"
+    return reason
 
 
 def rewrite(match: Match) -> Iterator[New]:

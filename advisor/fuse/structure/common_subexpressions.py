@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from math import copysign
 
+import onnx_ir as ir
 from onnx_ir.passes.common import CommonSubexpressionEliminationPass
 
+from advisor.fuse.legality import label
 from advisor.fuse.structure.structure import Structure
 from advisor.fuse.transform import NotApplicable
-
-if TYPE_CHECKING:
-    import onnx_ir as ir
 
 __all__ = ["COMMON_SUBEXPRESSIONS"]
 
@@ -20,7 +19,16 @@ def _merge(model: ir.Model, _: str) -> None:
         # onnx-ir knows the other random operators.
         if node.op_type == "Bernoulli" or (node.op_type == "Dropout" and len(node.inputs) > 2):
             raise NotApplicable(f"the model draws random numbers ({node.op_type}): two draws are not one")
+        if any(_has_negative_zero(attribute) for attribute in node.attributes.values()):
+            raise NotApplicable(f"{label(node)} has an attribute -0.0, which onnx-ir takes for 0.0")
     CommonSubexpressionEliminationPass()(model)
+
+
+def _has_negative_zero(attribute: ir.Attr) -> bool:
+    if attribute.is_ref() or attribute.type not in {ir.AttributeType.FLOAT, ir.AttributeType.FLOATS}:
+        return False
+    numbers = [attribute.value] if attribute.type is ir.AttributeType.FLOAT else attribute.value
+    return any(number == 0 and copysign(1, number) < 0 for number in numbers)
 
 
 COMMON_SUBEXPRESSIONS = Structure(

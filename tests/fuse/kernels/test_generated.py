@@ -13,7 +13,7 @@ import pytest
 
 from advisor.errors import BadInput
 from advisor.fuse.compose import compose
-from advisor.fuse.kernels.expression import DOMAIN
+from advisor.fuse.kernels.expression import DOMAIN, Constant
 from advisor.fuse.kernels.flow import Flow
 from advisor.fuse.kernels.formula import NotExpressible
 from advisor.fuse.kernels.generated import GENERATED
@@ -118,6 +118,45 @@ def test_bodies_hold_kernels_too() -> None:
     for condition in (True, False):
         feed = {"x": np.ones((3, 64), np.float32), "c": np.array(condition)}
         np.testing.assert_allclose(run(after.model, feed, after.libraries)[0], run(before, feed)[0], rtol=1e-5)
+
+
+@pytest.mark.parametrize("declared", ["float", "float[3,7]", "float[M,K]"])
+def test_a_body_that_declares_another_shape_of_its_output(declared: str) -> None:
+    """ONNX Runtime takes no notice of it for the operators one by one, and would hold a kernel to it."""
+    text = f"""(float[N,4] x, bool c) => (float[N,4] y) {{
+        y = If (c) <then_branch = g () => ({declared} t) {{ a = Exp(x) t = Tanh(a) }},
+                    else_branch = h () => ({declared} e) {{ b = Abs(x) e = Mul(b, x) }}>
+    }}"""
+    before = model(text)
+    after = generated(before)
+    assert len(after.sites) == 2
+    for condition in (True, False):
+        feed = {"x": np.ones((2, 4), np.float32), "c": np.array(condition)}
+        np.testing.assert_allclose(run(after.model, feed, after.libraries)[0], run(before, feed)[0], rtol=1e-5)
+
+
+def test_kernels_that_differ_in_the_sign_of_a_zero_are_two() -> None:
+    """0.0 == -0.0 in Python, also within one process that has made the other kernel before."""
+    text = "(float[N,64] x, float[N,64] w) => (float[N,64] y) { a = Min(x, zero) b = Div(w, a) y = Neg(b) }"
+    both = """(float[N,64] x, float[N,64] w) => (float[N,64] y, float[N,64] z) {
+        a = Min(x, zero) b = Div(w, a) y = Neg(b) c = Min(w, other) d = Div(x, c) z = Neg(d)
+    }"""
+    zeros = (np.float32(0.0), np.float32(-0.0))
+    feed = {"x": np.full((2, 64), 1, np.float32), "w": np.full((2, 64), 2, np.float32)}
+    subjects = [model(text, zero=zero) for zero in zeros] + [model(both, zero=zeros[0], other=zeros[1])]
+    for before in subjects:
+        after = generated(before)
+        assert after.sites
+        for ours, theirs in zip(run(after.model, feed, after.libraries), run(before, feed), strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+
+
+def test_constants_are_equal_where_their_bits_are() -> None:
+    dtype = ir.DataType.FLOAT
+    assert Constant(dtype, 0.0) != Constant(dtype, -0.0)
+    assert Constant(dtype, 1) != Constant(dtype, True)
+    nan = Constant(dtype, float("nan"))
+    assert (nan, hash(nan)) == (Constant(dtype, -float("nan")), hash(Constant(dtype, float("nan"))))
 
 
 def test_what_is_turned_down_is_offered_smaller_and_nothing_is_changed() -> None:

@@ -178,6 +178,16 @@ def test_of_equal_nodes_the_one_that_stays_may_lack_an_output() -> None:
     assert found == ["LayerNormalization"]
 
 
+def test_zeros_of_different_sign_are_not_merged() -> None:
+    text = """(float[n, 4] x) => (float[n, 4] y, float[n, 4] z) {
+        a = Constant<value_float = 0.0>() b = Constant<value_float = -0.0>() y = Add(x, a) z = Add(x, b)
+    }"""
+    with pytest.raises(NotApplicable, match=r"attribute -0\.0"):
+        compose(model(text), [BY_ID["common-subexpressions"]], provider=CPU)
+    found, _ = changed("common-subexpressions", text.replace("-0.0", "0.0"))
+    assert found == ["Add", "Identity"]
+
+
 def test_draws_of_random_numbers_are_not_merged() -> None:
     before = model("(float[4] x) => (float[4] y) { a = Bernoulli(x) b = Bernoulli(x) y = Sub(a, b) }")
     with pytest.raises(NotApplicable, match="random"):
