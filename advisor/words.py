@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import re
+from itertools import groupby
+from typing import TYPE_CHECKING
 
-__all__ = ["counted", "duration", "duration_range", "percent", "plain", "short_name"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["counted", "duration", "duration_range", "percent", "plain", "short_name", "told_apart"]
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
 _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))
@@ -27,11 +32,11 @@ def duration(ns: float) -> str:
 
 
 def duration_range(low: float, high: float) -> str:
-    """A range of times, the unit once where both have the same: `310 to 420 µs`; from nothing on: `at most 420 µs`."""
+    """A range of times, the unit once if both have it: `310 to 420 µs`; from next to nothing on: `at most 420 µs`."""
     first, last = duration(low), duration(high)
     if first == last:
         return last
-    if not low:
+    if low < high / 100:
         return f"at most {last}"
     number, unit = first.split(" ")
     return f"{number if last.endswith(f' {unit}') else first} to {last}"
@@ -44,6 +49,8 @@ def percent(ratio: float | None) -> str:
     value = 100 * ratio
     if value and abs(value) < 0.1:
         return "<0.1 %"
+    if 99.5 <= value < 100:
+        return ">99 %"  # what is not all is not said to be
     return f"{value:.1f} %" if abs(value) < 10 else f"{value:.0f} %"
 
 
@@ -58,3 +65,31 @@ _RETURN_TYPE = re.compile(r"^(static |inline )*void ")
 def short_name(name: str) -> str:
     """A kernel's name without what every kernel's name has; an empty one says so."""
     return plain(_RETURN_TYPE.sub("", name).replace("(anonymous namespace)::", "")).strip() or "(no name)"
+
+
+def told_apart(names: Sequence[str], longest: int) -> dict[str, str]:
+    """How to write NAMES so that they differ within LONGEST letters: of what they have in common the middle goes."""
+    shown: dict[str, str] = {}
+    head = longest // 4
+
+    def tell(group: list[str], since: int) -> None:
+        def written(name: str) -> str:
+            return name if since <= head else f"{name[:head]}…{name[since:]}"
+
+        for _, part in groupby(sorted(group), key=lambda name: written(name)[: longest - 1]):
+            alike = list(part)
+            # Half of what is left stands before the first difference.
+            begin = _common(alike[0], alike[-1]) - (longest - head) // 2
+            if len(alike) == 1 or begin <= max(since, head):
+                shown.update((name, written(name)) for name in alike)
+            else:
+                tell(alike, begin)
+
+    tell(list(dict.fromkeys(names)), 0)
+    return shown
+
+
+def _common(one: str, other: str) -> int:
+    """How many letters two names begin with alike."""
+    alike = (place for place, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
+    return next(alike, min(len(one), len(other)))

@@ -27,7 +27,7 @@ from advisor.report.tables import titled
 from advisor.trace.causes import FUSIBLE
 from advisor.trace.findings.finding import HIGH, INFO, MEDIUM
 from advisor.trace.verdicts import CANNOT_DECIDE
-from advisor.words import counted, duration, duration_range, percent, plain, short_name
+from advisor.words import counted, duration, duration_range, percent, plain, short_name, told_apart
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -40,6 +40,12 @@ __all__ = ["render_analysis"]
 BAR_WIDTH = 8
 NARROW = 76
 """In fewer columns the less important figures are left out."""
+
+FIGURES, FIGURES_NARROW = 54, 27
+"""So many columns of the table of kernels are figures, at most."""
+
+NARROWEST = 56
+"""In fewer columns the words on each cause stand below their table."""
 
 FINDINGS = 3
 """So many are told unless more are asked for."""
@@ -58,11 +64,11 @@ def render_analysis(analysis: Analysis, *, top: int, width: int, findings: int =
         findings: How many findings are told.
     """
     narrow = width < NARROW
-    parts: list[RenderableType] = [_summary(analysis), *_findings(analysis, findings), _causes(analysis, narrow)]
+    parts: list[RenderableType] = [_summary(analysis), *_findings(analysis, findings), _causes(analysis, width)]
     parts += _longest_gaps(analysis)
     if analysis.candidates:
         parts.append(_candidates(analysis, min(top, CANDIDATES)))
-    parts.append(_kernels(analysis, top, narrow))
+    parts.append(_kernels(analysis, top, width))
     if analysis.graph_figures[0].source != "trace":
         parts.append(_graphs(analysis, top, narrow))
     parts += [Text(f"note: {note}", style="yellow") for note in notes(analysis)]
@@ -102,7 +108,8 @@ def _cut(name: str) -> Text:
     return Text(name, no_wrap=True, overflow="ellipsis")
 
 
-def _causes(analysis: Analysis, narrow: bool) -> RenderableType:
+def _causes(analysis: Analysis, width: int) -> RenderableType:
+    narrow, told = width < NARROW, width >= NARROWEST
     totals, complete = analysis.totals, analysis.evidence.launches.complete
     if totals.exposed_gap_ns == 0:
         return Text(f"The {device_word(analysis)} was never idle between its first and last work.\n")
@@ -112,18 +119,24 @@ def _causes(analysis: Analysis, narrow: bool) -> RenderableType:
         table.add_column(heading, justify="right", no_wrap=True)
     if not narrow:
         table.add_column("", no_wrap=True, width=BAR_WIDTH)
-    table.add_column("what it is")
-    for cause, ns in sorted(totals.causes.items(), key=lambda item: -item[1]):
-        if ns == 0:
-            continue
+    if told:
+        table.add_column("what it is")
+    listed = sorted((cause for cause, ns in totals.causes.items() if ns), key=lambda cause: -totals.causes[cause])
+    for cause in listed:
+        ns = totals.causes[cause]
         share = ns / totals.exposed_gap_ns
         removable = complete and cause in FUSIBLE
         bar = Text("█" * round(share * BAR_WIDTH), style="red" if removable else "blue")
         name = cause.key + (" *" if removable else "")
-        table.add_row(name, duration(ns), percent(share), *([] if narrow else [bar]), _cut(CAUSE_WORDS[cause]))
+        table.add_row(
+            name, duration(ns), percent(share), *([] if narrow else [bar]), *([CAUSE_WORDS[cause]] if told else [])
+        )
+    parts: list[RenderableType] = [table]
+    if not told:
+        parts.append(Text("; ".join(f"{cause.key}: {CAUSE_WORDS[cause]}" for cause in listed) + "\n"))
     if not complete:
-        return table
-    return Group(table, Text(f"* {overhead_words(analysis)}\n"))
+        return Group(*parts)
+    return Group(*parts, Text(f"* {overhead_words(analysis)}\n"))
 
 
 def _longest_gaps(analysis: Analysis) -> list[RenderableType]:
@@ -157,7 +170,8 @@ def _candidates(analysis: Analysis, most: int) -> RenderableType:
     return Group(table, Text(text + "\n"))
 
 
-def _kernels(analysis: Analysis, top: int, narrow: bool) -> RenderableType:
+def _kernels(analysis: Analysis, top: int, width: int) -> RenderableType:
+    narrow = width < NARROW
     listed = analysis.kernel_figures[:top]
     rest = len(analysis.kernel_figures) - len(listed)
     device = device_word(analysis)
@@ -169,11 +183,14 @@ def _kernels(analysis: Analysis, top: int, narrow: bool) -> RenderableType:
         table.add_column("class", no_wrap=True)
     for heading in ("count", "fusible", "ratio") if narrow else ("count", f"{device} time", "fusible", "ratio"):
         table.add_column(heading, justify="right", no_wrap=True)
+    names = told_apart(
+        [short_name(row.name) for row in listed], max(width - (FIGURES_NARROW if narrow else FIGURES), 12)
+    )
     for row in listed:
         figures = [f"{row.count:,}", duration(row.duration_ns), duration(row.fusible_gap_ns), percent(row.gap_ratio)]
         if narrow:
             del figures[1]
-        table.add_row(_cut(short_name(row.name)), *([] if narrow else [row.op_class]), *figures)
+        table.add_row(_cut(names[short_name(row.name)]), *([] if narrow else [row.op_class]), *figures)
     return table
 
 

@@ -92,7 +92,7 @@ def _capture(graph: GraphFigures, by_calls: bool, waits: bool, removed: Saving) 
     if graph.instances == 1:
         return None, "it ran once: nothing to capture and replay"
     if not removed[1]:
-        return (0, 0), "no launch but a run's first one is waited for, and a CUDA graph has to be launched as well"
+        return (0, 0), "only a run's first launch is waited for: its CUDA graph would have to be launched just the same"
     if waits:
         least = "at least nothing, since a run synchronises or allocates between its launches, which no capture may"
     else:

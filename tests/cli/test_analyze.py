@@ -160,3 +160,13 @@ def test_a_reader_that_goes_away_is_no_error(samples: Path) -> None:
     command = f"{sys.executable} -m advisor analyze {samples / DECODE} | head -1"
     result = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert result.stderr == ""
+
+
+@pytest.mark.parametrize("columns", [40, 80, 120])
+def test_rows_of_kernels_differ_and_no_cause_is_cut(advisor_command: Advisor, real_traces: Path, columns: int) -> None:
+    path = real_traces / "pipit_cloverleaf.sqlite"
+    text = advisor_command("analyze", path, columns=columns).stdout
+    table = text.partition("GPU work with the largest")[2].partition("Graphs,")[0]
+    names = [line.split("  ")[0] for line in table.splitlines() if " µs" in line or " ms" in line]
+    assert len(names) == len(set(names)) == 10
+    assert "launch calls and their latency" in " ".join(text.split())

@@ -6,7 +6,7 @@ import pytest
 
 from advisor.report.chain_names import chain_name, kernel_word
 from advisor.trace.candidates import Candidate
-from advisor.words import duration_range
+from advisor.words import duration_range, percent, told_apart
 
 
 @pytest.mark.parametrize(
@@ -67,8 +67,26 @@ def test_equal_neighbours_are_counted_and_products_are_named_by_their_class() ->
         (144_313, 3_715_795, "144 µs to 3.72 ms"),
         (12_301, 12_302, "12.3 µs"),
         (0, 26_815, "at most 26.8 µs"),
+        (1, 66_900, "at most 66.9 µs"),
         (0, 0, "0 ns"),
     ],
 )
 def test_a_range_of_times_has_its_unit_once(low: int, high: int, words: str) -> None:
     assert duration_range(low, high) == words
+
+
+def test_what_is_not_all_is_not_said_to_be() -> None:
+    assert (percent(0.994), percent(0.9985), percent(1.0)) == ("99 %", ">99 %", "100 %")
+
+
+@pytest.mark.parametrize("longest", [13, 20, 31, 70])
+def test_names_with_a_long_part_in_common_differ_in_few_letters(longest: int) -> None:
+    names = [f"clover::par_ranged1d_kernel<update_halo(lambda (instance {number}))>" for number in range(1, 40)]
+    names += ["clover::par_ranged2d_kernel<ideal_gas>", "[CUDA memset]", "[CUDA memset]"]
+    shown = told_apart(names, longest)
+    assert len({shown[name][: longest - 1] for name in names}) == len(set(names))
+    assert shown["[CUDA memset]"] == "[CUDA memset]"
+
+
+def test_names_of_which_one_is_the_beginning_of_another_stand_as_they_are() -> None:
+    assert told_apart(["gemm", "gemm_tn", "x" * 90], 20) == {name: name for name in ("gemm", "gemm_tn", "x" * 90)}

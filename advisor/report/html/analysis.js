@@ -37,7 +37,7 @@
   function durationRange([low, high]) {
     const [first, last] = [duration(low), duration(high)];
     if (first === last) return last;
-    if (!low) return `at most ${last}`;
+    if (low < high / 100) return `at most ${last}`;
     const [number, unit] = first.split(SPACE_BEFORE_UNIT);
     return `${last.endsWith(SPACE_BEFORE_UNIT + unit) ? number : first} to ${last}`;
   }
@@ -46,6 +46,7 @@
     if (ratio === null || ratio === undefined) return "-";
     const value = 100 * ratio;
     if (value && Math.abs(value) < 0.1) return `<0.1${SPACE_BEFORE_UNIT}%`;
+    if (value >= 99.5 && value < 100) return `>99${SPACE_BEFORE_UNIT}%`;
     return `${fixed(value, Math.abs(value) < 10 ? 1 : 0)}${SPACE_BEFORE_UNIT}%`;
   }
 

@@ -10,7 +10,7 @@ from advisor.words import duration, percent
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from advisor.trace.findings.facts import Facts
+    from advisor.trace.findings.facts import BlockingCopies, Facts
 
 __all__ = ["RULE"]
 
@@ -38,7 +38,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 f"{subject.where} {several} the host until done; after that the GPU idles for "
                 f"{duration(copies.idle_ns)} in all ({percent(share)}) until more work is launched.{pageable}"
             ),
-            advice="Copy with cudaMemcpyAsync into pinned memory, and wait as late as you can.",
+            advice=_advice(copies),
             saving_ns=(0, round(copies.idle_ns)),
             evidence=subject.evidence(share)
             | {
@@ -47,6 +47,12 @@ def _find(facts: Facts) -> Iterator[Finding]:
                 "idle_after_ns": round(copies.idle_ns),
             },
         )
+
+
+def _advice(copies: BlockingCopies) -> str:
+    if copies.asynchronous >= copies.count:
+        return "Pin the host memory: these copies are asynchronous already. Then wait as late as you can."
+    return "Copy with cudaMemcpyAsync into pinned memory, and wait as late as you can."
 
 
 RULE = Rule(
