@@ -70,14 +70,14 @@ def listed(
         sites = tuple(site for _, places in entry for site in places)
         trial, part = alone.get(unit), screened.get(unit)
         latency = trial.latency if trial else None
-        if fused is not None and latency is None and {each.name for each in fused.units} == {unit.name}:
+        is_alone = fused is not None and {each.name for each in fused.units} == {unit.name}
+        if fused is not None and is_alone and latency is None and fate_of[unit].status is Status.KEPT:
             trial, latency = fused, fused.latency
         proof = (trial.verification if trial else None) or (part.verification if part else None)
         yield Fusion(
             rule=unit.name,
             family=unit.candidate.family,
-            nodes=_nodes(sites),
-            sites=len(sites),
+            places=tuple(site.nodes for site in sites),
             status=fate_of[unit].status,
             reason=fate_of[unit].reason,
             ratio=latency.ratio if latency else None,
@@ -87,7 +87,7 @@ def listed(
         )
     yield from _refused(refused, predictions)
     for failed in failures:
-        yield Fusion(failed.candidate.id, failed.candidate.family, (), 0, failed.status, failed.reason)
+        yield Fusion(failed.candidate.id, failed.candidate.family, (), failed.status, failed.reason)
 
 
 def _refused(refused: Iterable[Site], predictions: Predictions | None) -> Iterator[Fusion]:
@@ -97,12 +97,9 @@ def _refused(refused: Iterable[Site], predictions: Predictions | None) -> Iterat
         groups.setdefault((site.rule, site.status, site.reason), []).append(site)
     for (rule, status, reason), sites in groups.items():
         predicted = _predicted(sites, predictions)
-        yield Fusion(rule, sites[0].family, _nodes(sites), len(sites), Status(status), reason, predicted=predicted)
+        places = tuple(site.nodes for site in sites)
+        yield Fusion(rule, sites[0].family, places, Status(status), reason, predicted=predicted)
 
 
 def _predicted(sites: Sequence[Site], predictions: Predictions | None) -> Predicted | None:
     return None if predictions is None else predictions.of(site.nodes for site in sites)
-
-
-def _nodes(sites: Sequence[Site]) -> tuple[str, ...]:
-    return tuple(name for site in sites for name in site.nodes)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from advisor.measure.statistics import Verdict
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from pathlib import Path
 
     from advisor.fuse.batches import BatchLatency
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from advisor.measure.latency import PairedLatency
     from advisor.measure.statistics import Interval
 
-__all__ = ["Fusion", "FusionReport", "GeneratedKernels", "Settings", "Status"]
+__all__ = ["Fusion", "FusionReport", "GeneratedKernels", "Settings", "Status", "count_sites"]
 
 SCHEMA = "advisor.fusion/1"
 NO_INTERVAL = {"ratio": None, "low": None, "high": None}
@@ -66,8 +67,7 @@ class Fusion:
     Attributes:
         rule: The rule's id.
         family: The rule's family.
-        nodes: Names of the nodes that the sites replace.
-        sites: How many places in the model.
+        places: Names of the nodes that each of its places in the model replaces; several spellings of one place, too.
         status: What became of them.
         reason: Why, for people; empty when kept.
         ratio: Latency of the whole model with these alone ÷ the original's; None where it was not measured.
@@ -79,14 +79,23 @@ class Fusion:
 
     rule: str
     family: str
-    nodes: tuple[str, ...]
-    sites: int
+    places: tuple[tuple[str, ...], ...]
     status: Status
     reason: str = ""
     ratio: Interval | None = None
     screened: Interval | None = None
     max_abs_error: float | None = None
     predicted: Predicted | None = None
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Names of the nodes of all places."""
+        return tuple(dict.fromkeys(name for nodes in self.places for name in nodes))
+
+    @property
+    def sites(self) -> int:
+        """How many places in the model."""
+        return count_sites((self,))
 
     def to_dict(self) -> dict[str, Any]:
         """One entry of `fusions` in advisor.fusion/1."""
@@ -103,6 +112,19 @@ class Fusion:
             "predicted_saving_ns": None if self.predicted is None else list(self.predicted.saving_ns),
             "predicted_from": None if self.predicted is None else self.predicted.source,
         }
+
+
+def count_sites(fusions: Iterable[Fusion]) -> int:
+    """How many places FUSIONS have: those of one rule with a node in common are one, of which only one can be fused."""
+    taken: dict[str, set[str]] = {}
+    count = 0
+    for fusion in fusions:
+        covered = taken.setdefault(fusion.rule, set())
+        for nodes in fusion.places:
+            if covered.isdisjoint(nodes):
+                covered.update(nodes)
+                count += 1
+    return count
 
 
 @dataclass(frozen=True)

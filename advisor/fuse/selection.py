@@ -435,7 +435,7 @@ class _Search:
         if not any(trial.places(unit) for unit in units):
             return Fate(Status.NOT_FASTER, "another fusion takes its nodes")
         if len({unit.name for unit in trial.units}) == 1:
-            for unit in units:
+            for unit in filter(trial.places, units):
                 self.alone.setdefault(unit, trial)
         trial.verification = self._bench.verify(trial.result, final=False)
         if not trial.verification.passed:

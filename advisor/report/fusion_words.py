@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from advisor.fuse.result import Status
+from advisor.fuse.result import Status, count_sites
 from advisor.measure.statistics import Verdict
 from advisor.words import counted, duration, percent, plain
 
@@ -90,7 +90,7 @@ class Outcome:
     @property
     def sites(self) -> int:
         """Places of all."""
-        return sum(fusion.sites for fusion in self.fusions)
+        return count_sites(self.fusions)
 
     @property
     def ratios(self) -> tuple[Interval, ...]:
@@ -138,7 +138,7 @@ class Cause:
     @property
     def sites(self) -> int:
         """Places of all."""
-        return sum(fusion.sites for fusion in self.fusions)
+        return count_sites(self.fusions)
 
     @property
     def subjects(self) -> str:
@@ -207,14 +207,14 @@ def main_reason(report: FusionReport) -> str | None:
     """Why nothing is kept, for most places; None where something is, or nothing was found."""
     if report.changed or not report.fusions:
         return None
-    found = causes(report)
-    total = sum(fusion.sites for fusion in report.fusions)
-    if not found or not total:
+    found = [cause for cause in causes(report) if cause.sites]
+    if not found:
         return None
     most = max((cause for cause in found if cause.status is found[0].status), key=lambda cause: cause.sites)
-    if most.sites == total:
+    if len(found) == 1:
         return f"The reason: {plain(most.reason)}."
-    return f"Most common reason ({most.sites:,} of {total:,} places): {plain(most.reason)}."
+    share = f"{most.sites:,} of {counted(count_sites(report.fusions), 'place')}"
+    return f"Most common reason ({share}): {plain(most.reason)}."
 
 
 def headline(report: FusionReport) -> str:
@@ -233,7 +233,7 @@ def headline(report: FusionReport) -> str:
             )
         return f"Faster: a run takes {saved} less time ({interval})."
     statuses = {fusion.status for fusion in report.fusions}
-    if not any(fusion.sites for fusion in report.fusions) and race is None:
+    if not count_sites(report.fusions) and race is None:
         return "Nothing to fuse: no rule found a place in this model. The output is the original."
     if Status.NOT_FASTER in statuses and race is None:
         return (
@@ -252,7 +252,10 @@ def latency(report: FusionReport) -> str:
     if race is None:
         return f"A run takes {duration(report.baseline_ns)} at ORT_ENABLE_ALL."
     times = f"{duration(race.baseline_ns)} → {duration(race.candidate_ns)} a run at ORT_ENABLE_ALL"
-    figures = f"ratio {ratio(race.ratio)}, 95 % interval {span(race.ratio)}, A/A control {span(race.a_a)}"
+    # A reader divides: where noise makes the medians' quotient another number, what the ratio is has to be said.
+    is_quotient = race.ratio.low <= race.candidate_ns / race.baseline_ns <= race.ratio.high
+    what = "ratio" if is_quotient else "median ratio of paired rounds"
+    figures = f"{what} {ratio(race.ratio)}, 95 % interval {span(race.ratio)}, A/A control {span(race.a_a)}"
     if report.changed:
         return f"{times} ({figures})."
     return f"The fused model was turned down: {times} ({figures})."
@@ -322,7 +325,7 @@ def fused_places(report: FusionReport) -> str | None:
     """In how many places, and what became of the nodes; None where the output is the original."""
     if not report.changed:
         return None
-    places = counted(sum(fusion.sites for fusion in report.kept), "place")
+    places = counted(count_sites(report.kept), "place")
     return f"Fused in {places}: {counted(report.model.nodes, 'node')} became {report.fused.nodes:,}."
 
 
@@ -446,7 +449,7 @@ def _why(report: FusionReport, fusion: Fusion) -> str:
 
 
 def _subject(rule: str, fusions: Sequence[Fusion]) -> str:
-    sites = sum(fusion.sites for fusion in fusions)
+    sites = count_sites(fusions)
     if not sites:
         return plain(rule)  # it takes the whole model
     where = next((name for fusion in fusions for name in fusion.nodes), "") if sites == 1 else ""

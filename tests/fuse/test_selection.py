@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
+from advisor.fuse.outcomes import Fate, listed
 from advisor.fuse.pattern import Op, Var
 from advisor.fuse.result import Fusion, Status
 from advisor.fuse.rule import New, Rule
 from advisor.fuse.screening import Screened
 from advisor.fuse.selection import STEP_RESOLUTION, Selection, select
 from advisor.fuse.transform import Applied, NotApplicable
+from advisor.fuse.trial import apply
+from advisor.fuse.units import survey
 from advisor.fuse.verify import Verification
 from advisor.measure.latency import PairedLatency
 from advisor.measure.session import CPU
@@ -310,6 +313,26 @@ def test_small_places_of_one_rule_count_together() -> None:
     script = Scripted(product({"Cos": 0.9}), shares={"sin": 0.003})
     found, _ = selected(script, RULES[:1], text=text)
     assert [(fusion.sites, fusion.status) for fusion in found.fusions] == [(2, Status.KEPT)]
+
+
+def test_a_row_has_the_ratio_alone_only_of_what_was_in_that_race() -> None:
+    """Two kinds of place of one rule: what was never applied has no figure of the other."""
+    text = "(float[4] x, float[2, 2] z) => (float[4] y, float[2, 2] u) { y = Sin(x)  u = Sin(z) }"
+    units = survey(model(text), RULES[:1], provider=CPU).units
+    one, other = units
+    fused = apply(model(text), [one], RULES[:1], provider=CPU, optimised={})
+    fused.latency = race(0.8)
+    rows = listed(
+        units,
+        (),
+        (),
+        fused=fused,
+        fates={other: Fate(Status.NOT_FASTER, "the time was over")},
+        screened={},
+        alone={},
+        predictions=None,
+    )
+    assert [(row.status, row.ratio) for row in rows] == [(Status.KEPT, fused.latency.ratio), (Status.NOT_FASTER, None)]
 
 
 def test_a_single_unit_is_raced_once_with_the_whole_budget() -> None:

@@ -22,15 +22,20 @@ def race(ratio: float, low: float, high: float, a_a: Interval = A_A) -> PairedLa
     return PairedLatency(8.9e6, 8.9e6 * ratio, interval, a_a, judge(interval, a_a), rounds=240, runs=1)
 
 
+def spots(name: str, count: int = 1) -> tuple[tuple[str, ...], ...]:
+    """COUNT places of one node each, the first called NAME."""
+    return tuple((f"{name}/{n}" if n else name,) for n in range(count))
+
+
 def report(name: str = "x", **changes: Any) -> FusionReport:
     """A fused model that is faster; NAME is that of an input, an output and nodes."""
     why = "the intermediate value '{0}' is also used by Mul '{0}'"
     fusions = (
-        Fusion("hard-swish", "element-wise", (name, "b"), 12, Status.KEPT, ratio=Interval(0.86, 0.85, 0.87)),
-        Fusion("hard-sigmoid", "element-wise", (f"{name} 2",), 1, Status.KEPT, max_abs_error=3e-8),
-        Fusion("rms-norm", "reduction", ("c",), 2, Status.WRONG, "output 'y' is off by 0.1", max_abs_error=0.1),
-        *(Fusion("gelu", "element-wise", (f"gelu{n}",), 1, Status.ILLEGAL, why.format(n)) for n in range(9)),
-        Fusion("gelu", "element-wise", ("d",), 3, Status.UNSUPPORTED, f"no kernel for {name}"),
+        Fusion("hard-swish", "element-wise", spots(name, 12), Status.KEPT, ratio=Interval(0.86, 0.85, 0.87)),
+        Fusion("hard-sigmoid", "element-wise", spots(f"{name} 2"), Status.KEPT, max_abs_error=3e-8),
+        Fusion("rms-norm", "reduction", spots("c", 2), Status.WRONG, "output 'y' is off by 0.1", max_abs_error=0.1),
+        *(Fusion("gelu", "element-wise", spots(f"gelu{n}"), Status.ILLEGAL, why.format(n)) for n in range(9)),
+        Fusion("gelu", "element-wise", spots("d", 3), Status.UNSUPPORTED, f"no kernel for {name}"),
     )
     made = FusionReport(
         model=ModelFile(Path(f"{name}.onnx"), 234, 17),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from html.parser import HTMLParser
 from importlib.resources import files
 from io import StringIO
@@ -23,7 +24,7 @@ from advisor.measure.statistics import Interval
 from advisor.report.formats import FUSION
 from advisor.report.fusion_text import render_fusion
 from advisor.report.fusion_words import figure, headline, latency, main_reason, outcomes, snippet
-from tests.report.fusion_reports import race, report
+from tests.report.fusion_reports import race, report, spots
 
 if TYPE_CHECKING:
     from advisor.fuse.result import FusionReport
@@ -107,7 +108,7 @@ def lines(columns: int, **changes: Any) -> list[str]:
 
 def test_a_rule_is_one_row_for_each_outcome_and_what_is_kept_comes_first() -> None:
     """Ten places of GELU that ended alike for two reasons, and three that ended otherwise; the JSON has each."""
-    other = Fusion("gelu", "element-wise", ("z",), 1, Status.ILLEGAL, "the axes are not constant")
+    other = Fusion("gelu", "element-wise", spots("z"), Status.ILLEGAL, "the axes are not constant")
     subject = report(fusions=(other, *report().fusions))
     found = [(each.rule, each.status, each.sites) for each in outcomes(subject.fusions)]
     assert found == [
@@ -123,9 +124,11 @@ def test_a_rule_is_one_row_for_each_outcome_and_what_is_kept_comes_first() -> No
 def test_the_gain_of_parts_is_told_beside_that_of_the_whole() -> None:
     part = Interval(0.71, 0.70, 0.73)
     tried = (
-        Fusion("gelu", "element-wise", ("a",), 4, Status.KEPT, ratio=Interval(0.86, 0.85, 0.87), screened=part),
-        Fusion("gelu", "element-wise", ("b",), 2, Status.KEPT, screened=Interval(0.9, 0.88, 0.93), max_abs_error=3e-7),
-        Fusion("onnxslim", "whole model", (), 0, Status.NOT_FASTER, "it changes nothing in this model"),
+        Fusion("gelu", "element-wise", spots("a", 4), Status.KEPT, ratio=Interval(0.86, 0.85, 0.87), screened=part),
+        Fusion(
+            "gelu", "element-wise", spots("b", 2), Status.KEPT, screened=Interval(0.9, 0.88, 0.93), max_abs_error=3e-7
+        ),
+        Fusion("onnxslim", "whole model", (), Status.NOT_FASTER, "it changes nothing in this model"),
     )
     rows = {
         line.split()[0]: " ".join(line.split())
@@ -139,8 +142,8 @@ def test_the_gain_of_parts_is_told_beside_that_of_the_whole() -> None:
 def test_what_was_not_raced_is_not_said_to_be_no_faster() -> None:
     """Places of one rule of which some were raced before the time was over."""
     tried = (
-        Fusion("gelu", "", ("a",), 4, Status.NOT_FASTER, "too much noise", screened=Interval(1.0, 0.9, 1.1)),
-        Fusion("gelu", "", ("b",), 2, Status.NOT_FASTER, "the time was over", max_abs_error=0.0),
+        Fusion("gelu", "", spots("a", 4), Status.NOT_FASTER, "too much noise", screened=Interval(1.0, 0.9, 1.1)),
+        Fusion("gelu", "", spots("b", 2), Status.NOT_FASTER, "the time was over", max_abs_error=0.0),
     )
     shown = [" ".join(line.split()) for line in lines(100, fusions=tried)]
     assert "gelu 4 - 1.000 ± 0.100 - not faster" in shown
@@ -152,9 +155,9 @@ def test_what_was_not_raced_is_not_said_to_be_no_faster() -> None:
 def test_an_interval_that_tells_nothing_is_no_measurement() -> None:
     wild, sound = Interval(0.911, 0.5, 3.518), Interval(0.9, 0.88, 0.93)
     tried = (
-        Fusion("gelu", "", ("a",), 4, Status.NOT_FASTER, "too much noise", screened=wild),
-        Fusion("silu", "", ("b",), 1, Status.KEPT, screened=wild),
-        Fusion("silu", "", ("c",), 1, Status.KEPT, screened=sound),
+        Fusion("gelu", "", spots("a", 4), Status.NOT_FASTER, "too much noise", screened=wild),
+        Fusion("silu", "", spots("b"), Status.KEPT, screened=wild),
+        Fusion("silu", "", spots("c"), Status.KEPT, screened=sound),
     )
     noisy = race(0.911, 0.5, 3.518)
     changes: dict[str, Any] = {"fusions": tried, "measured": noisy, "batches": (BatchLatency(1, noisy),)}
@@ -172,11 +175,11 @@ def test_an_interval_that_tells_nothing_is_no_measurement() -> None:
 
 def test_equal_reasons_are_one_line_with_their_places_and_an_example() -> None:
     slow = [
-        Fusion(rule, "", (f"{rule} {n}",), 1, Status.NOT_FASTER, "the time was over")
+        Fusion(rule, "", spots(f"{rule} {n}"), Status.NOT_FASTER, "the time was over")
         for rule, count in (("silu", 2), ("gelu", 1))
         for n in range(count)
     ]
-    slow.append(Fusion("onnxslim", "", (), 0, Status.NOT_FASTER, "the time was over"))
+    slow.append(Fusion("onnxslim", "", (), Status.NOT_FASTER, "the time was over"))
     shown = [line for line in lines(200, fusions=(*report().fusions, *slow)) if line.startswith("- ")][:5]
     assert shown == [
         "- kept, shown to pay only together with the others: hard-sigmoid (x 2)",
@@ -189,7 +192,7 @@ def test_equal_reasons_are_one_line_with_their_places_and_an_example() -> None:
 
 def test_a_report_of_many_reasons_still_fits_a_screen() -> None:
     many = tuple(
-        Fusion(rule, "", (rule,), 1, Status.ILLEGAL, f"reason {chr(97 + number)}")
+        Fusion(rule, "", spots(rule), Status.ILLEGAL, f"reason {chr(97 + number)}")
         for number in range(26)
         for rule in ("gelu", "silu")
     )
@@ -201,9 +204,9 @@ def test_a_report_of_many_reasons_still_fits_a_screen() -> None:
 
 def test_what_keeps_most_places_out_is_said_first() -> None:
     tried = (
-        Fusion("silu", "", ("a",), 1, Status.NOT_FASTER, "the model is slower"),
-        Fusion("gelu", "", ("b",), 4, Status.NOT_FASTER, "the time was over"),
-        Fusion("rms-norm", "", ("c",), 9, Status.ILLEGAL, "the axes are not constant"),
+        Fusion("silu", "", spots("a"), Status.NOT_FASTER, "the model is slower"),
+        Fusion("gelu", "", spots("b", 4), Status.NOT_FASTER, "the time was over"),
+        Fusion("rms-norm", "", spots("c", 9), Status.ILLEGAL, "the axes are not constant"),
     )
     kept_out = report(changed=False, measured=None, fusions=tried)
     assert headline(kept_out).startswith("Nothing gained: no fusion that was tried")
@@ -211,8 +214,36 @@ def test_what_keeps_most_places_out_is_said_first() -> None:
     assert "4 of 14 places" in " ".join(lines(80, changed=False, measured=None, fusions=tried)[:4])
     assert main_reason(report(changed=False, fusions=tried[2:])) == "The reason: the axes are not constant."
     assert main_reason(report()) is None
-    untouched = (Fusion("onnxslim", "", (), 0, Status.NOT_FASTER, "it changes nothing in this model"),)
+    untouched = (Fusion("onnxslim", "", (), Status.NOT_FASTER, "it changes nothing in this model"),)
     assert headline(report(changed=False, measured=None, fusions=untouched)).startswith("Nothing to fuse: no rule")
+    assert main_reason(report(changed=False, measured=None, fusions=untouched)) is None
+    refused = (*untouched, *tried[2:])  # what holds for no place at all is not what keeps places out
+    assert (
+        main_reason(report(changed=False, measured=None, fusions=refused)) == "The reason: the axes are not constant."
+    )
+
+
+def test_spellings_of_one_place_count_once() -> None:
+    """Four blocks of attention, each found with and without its mask and its last Reshape."""
+    blocks = [(f"softmax {n}", f"product {n}") for n in range(4)]
+    masked = tuple((*nodes, nodes[0].replace("softmax", "mask")) for nodes in blocks)
+    tried = (
+        Fusion("attention", "", (*masked, *blocks), Status.NOT_FASTER, "the model is slower"),
+        Fusion("attention", "", tuple(blocks), Status.NOT_FASTER, "the time was over"),
+        Fusion("gelu", "", (blocks[0],), Status.ILLEGAL, "the axes are not constant"),
+    )
+    assert tried[0].sites == 4
+    assert len(tried[0].nodes) == 12
+    assert [each.sites for each in outcomes(tried)] == [4, 1]
+    said = main_reason(report(changed=False, fusions=tried))
+    assert said == "Most common reason (4 of 5 places): the model is slower."
+
+
+def test_where_the_latencies_give_another_ratio_the_report_says_what_it_is() -> None:
+    """On a busy machine the median of the rounds' ratios and the ratio of the medians part."""
+    steady = race(0.86, 0.85, 0.87)
+    assert "(ratio 0.860," in latency(report(measured=steady))
+    assert "(median ratio of paired rounds 0.860," in latency(report(measured=replace(steady, candidate_ns=2e6)))
 
 
 def test_what_is_kept_only_with_others_says_so() -> None:
