@@ -489,7 +489,14 @@ class _Search:
         self._leave(added, Fate(fate.status, _together(added, kept) + fate.reason))
 
     def _apply(self, units: Sequence[Unit]) -> Trial:
-        return apply(self._original, units, self._candidates, provider=self._bench.provider, optimised=self._optimised)
+        return apply(
+            self._original,
+            units,
+            self._candidates,
+            known=self.units,
+            provider=self._bench.provider,
+            optimised=self._optimised,
+        )
 
     def _race(self, trial: Trial, *, seconds: float, resolution: float) -> None:
         seconds = max(seconds, 0.0)

@@ -60,6 +60,7 @@ def apply(
     units: Sequence[Unit],
     candidates: Sequence[Candidate],
     *,
+    known: Sequence[Unit] = (),
     provider: str,
     optimised: Mapping[str, Applied],
 ) -> Trial:
@@ -69,6 +70,7 @@ def apply(
         original: The model; it is only read.
         units: What to apply; where places overlap, the later ones have theirs.
         candidates: The registry, for its order.
+        known: Everything that found a place in the original.
         provider: Execution provider that will run the result, as ONNX Runtime names it.
         optimised: By id of a library's optimiser the original as that leaves it: it takes long, and goes first.
 
@@ -79,17 +81,27 @@ def apply(
     base = next((optimised[unit.candidate.id] for unit in units if is_optimizer(unit.candidate)), None)
     rest = [each for each in candidates if each.id in chosen and not is_optimizer(each)]
     start = Applied(original, ()) if base is None else base
-    changed = compose(start.model, rest, provider=provider, accept=_in_turn(units))
+    changed = compose(start.model, rest, provider=provider, accept=_in_turn(units, known))
     return Trial(tuple(units), Applied(changed.model, start.sites + changed.sites, start.libraries + changed.libraries))
 
 
-def _in_turn(units: Sequence[Unit]) -> Callable[[Site], bool]:
-    """Whether a site is one of a unit's, and no later unit has a place on its nodes."""
-    unit_of = {(unit.candidate.id, group): unit for unit in units for group in unit.groups}
-    owner = {node: unit for unit in units for node in unit.nodes}
+def _in_turn(units: Sequence[Unit], known: Sequence[Unit]) -> Callable[[Site], bool]:
+    """Whether a site is one of a unit's, and no later unit has a place on its nodes.
+
+    Where changes of structure or another library went before, more may be certain of a site's shapes than in the
+    original, and its group be a new one: then it is told by its nodes. Changes of structure leave the nodes to others.
+    """
+    of_group = {(unit.candidate.id, group): unit for unit in units for group in unit.groups}
+    of_nodes = {(unit.candidate.id, frozenset(site.nodes)): unit for unit in units for site in unit.sites}
+    old = {(unit.candidate.id, group) for unit in known for group in unit.groups}
+    owner = {node: unit for unit in units if not unit.is_structure for node in unit.nodes}
 
     def accept(site: Site) -> bool:
-        unit = unit_of.get((site.rule, site.group))
-        return unit is not None and all(owner.get(node, unit) is unit for node in site.nodes)
+        unit = of_group.get((site.rule, site.group))
+        if unit is None and (site.rule, site.group) not in old:
+            unit = of_nodes.get((site.rule, frozenset(site.nodes)))
+        if unit is None or unit.is_structure:
+            return unit is not None
+        return all(owner.get(node, unit) is unit for node in site.nodes)
 
     return accept

@@ -77,7 +77,8 @@ class Unit:
 
     def has(self, site: Site) -> bool:
         """Whether SITE is one of its places, in the original or a model that others have changed."""
-        return site.rule == self.candidate.id and site.group in self.groups
+        is_there = site.group in self.groups or any(set(site.nodes) == set(own.nodes) for own in self.sites)
+        return site.rule == self.candidate.id and is_there
 
 
 @dataclass(frozen=True)

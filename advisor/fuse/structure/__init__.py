@@ -7,7 +7,7 @@ from advisor.fuse.structure.no_ops import NO_OPS
 from advisor.fuse.structure.reshape_targets import RESHAPE_TARGETS
 from advisor.fuse.structure.structure import Structure
 
-__all__ = ["STRUCTURE"]
+__all__ = ["NO_OPS", "RESHAPE_TARGETS", "STRUCTURE"]
 
 STRUCTURE: tuple[Structure, ...] = (
     CONSTANT_IF,
