@@ -54,8 +54,8 @@ def verify(
 ) -> None:
     """Tell whether two ONNX models compute the same, and where they part if they do not.
 
-    Exits with 0 where they are equal, 1 where they differ, 3 where that cannot be told: one does not run here, or they
-    are equal within 10 % only.
+    Exits with 0 where they are equal, 1 where they differ, 3 where that cannot be told: one lacks a kernel here or
+    draws random numbers, or they are equal within 10 % only.
     """
     from advisor.fuse.compare import LEVELS, compare_models
     from advisor.measure.session import Level

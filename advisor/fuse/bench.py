@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import cache, partial
 from typing import TYPE_CHECKING
 
-from advisor.errors import BadInput, CannotDecide
 from advisor.fuse.arithmetic import Arithmetic, products
 from advisor.fuse.model import runnable
 from advisor.fuse.quantizers import Quantizers
@@ -74,9 +73,7 @@ class Bench:
                 optimised = self._open(source, Level.ALL, exact=True)
                 racing = [self._open(source, Level.ALL) for _ in range(1 if self._is_exact else 2)]
         except NotRunnable as error:
-            if error.unsupported:
-                raise CannotDecide(f"ONNX Runtime cannot run {path} here: {error}. Try another --provider") from None
-            raise BadInput(f"ONNX Runtime does not load {path}: {error}") from None
+            raise error.ending(path) from None
         if self._is_exact:
             racing.append(optimised)
         numbers = Arithmetic(original)
@@ -85,7 +82,7 @@ class Bench:
         try:
             self.reference: Reference = record(unoptimised, inputs, arithmetic=feeding, products=products(original))
         except NotRunnable as error:
-            raise BadInput(f"{path} does not run on {described(inputs)}: {error}") from None
+            raise error.ending(path, described(inputs)) from None
         self.elsewhere = nodes_elsewhere(optimised)
         self.runtime: Verification = verify_runtime(self.reference, optimised)
         self._runs = [runner(session, self.feed) for session in racing]
@@ -220,7 +217,7 @@ class Bench:
             source, level=level, provider=self.provider, threads=self._threads, exact=exact, libraries=libraries
         )
         if provider_of(session) != self.provider:
-            raise NotRunnable(RuntimeError(f"it does not load on {self.provider}"))
+            raise NotRunnable(RuntimeError(f"it does not load on {self.provider}"), unsupported=True)
         return session
 
 

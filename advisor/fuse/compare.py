@@ -14,6 +14,7 @@ from advisor.fuse.departure import Departure, Pair, bisect_departure, first_depa
 from advisor.fuse.interface import Renamed, differences, name_alike
 from advisor.fuse.model import ModelFile, count_nodes, load, opset, runnable
 from advisor.fuse.quantizers import Quantizers
+from advisor.fuse.randomness import check_draws_nothing
 from advisor.fuse.sensitivity import sensitivity
 from advisor.fuse.session import libraries_of
 from advisor.fuse.verify import (
@@ -169,10 +170,11 @@ def compare_models(
         progress: Called with a few words at every step.
 
     Raises:
-        BadInput: A model cannot be read, or an option or the inputs are wrong.
-        CannotDecide: One of the models does not run here, or not on the provider of the other; or an output is not
-            equal, and last bits alone move it too far to tell whether that is wrong; or no output had a number to
-            compare on any set; or ORT_ENABLE_ALL alone was asked for, and changes A itself.
+        BadInput: A model cannot be read, ONNX Runtime does not take it, or an option or the inputs are wrong.
+        CannotDecide: The provider lacks what one of the models needs, or it does not load on that of the other; or one
+            draws random numbers; or an output is not equal, and last bits alone move it too far to tell whether that
+            is wrong; or no output had a number to compare on any set; or ORT_ENABLE_ALL alone was asked for, and
+            changes A itself.
     """
     say = progress or (lambda _: None)
     path_a, path_b = Path(a), Path(b)
@@ -182,6 +184,8 @@ def compare_models(
     say("loading the models")
     model_a, model_b = load(path_a), load(path_b)
     libraries_a, libraries_b = libraries_of(model_a, path_a), libraries_of(model_b, path_b)
+    check_draws_nothing(model_a, path_a)
+    check_draws_nothing(model_b, path_b)
     renamed = name_alike(model_a, model_b)
     if inputs is None:
         made = generate_inputs(model_a, dims=dims, batch=batch, seed=seed)
@@ -196,7 +200,7 @@ def compare_models(
     interface = tuple(differences(signature(session), signature(other)))
     numbers = Arithmetic(model_a)
     recording = partial(record, session, made, arithmetic=numbers.of_outputs(), products=products(model_a))
-    reference = _try(path_a, recording, where=f"on {described(made)}")
+    reference = _try(path_a, recording, on=described(made))
     elsewhere = nodes_elsewhere(session)
     del session, other  # memory for those to come
     open_a = partial(open_here, level=Level.OFF, libraries=libraries_a)
@@ -287,16 +291,16 @@ def _open(
     with runnable(model) as source:
         session = open_session(source, level=level, provider=provider, threads=threads, exact=True, libraries=libraries)
     if pinned and provider_of(session) != provider:
-        raise NotRunnable(RuntimeError(f"it does not load on {provider}"))
+        raise NotRunnable(RuntimeError(f"it does not load on {provider}"), unsupported=True)
     return session
 
 
-def _try(path: Path, action: Callable[[], Result], *, where: str = "here") -> Result:
-    """What ACTION returns; a model that does not run here leaves nothing to compare."""
+def _try(path: Path, action: Callable[[], Result], *, on: str = "") -> Result:
+    """What ACTION returns; a model that does not load, or run ON inputs, leaves nothing to compare."""
     try:
         return action()
     except NotRunnable as error:
-        raise CannotDecide(f"ONNX Runtime does not run {path} {where}: {error}") from None
+        raise error.ending(path, on) from None
 
 
 def _find(

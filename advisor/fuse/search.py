@@ -17,6 +17,7 @@ from advisor.fuse.kernels.generated import compiled_in
 from advisor.fuse.kernels.traffic import total
 from advisor.fuse.model import RENAMED, ModelFile, count_nodes, load, opset, save
 from advisor.fuse.predictions import predict
+from advisor.fuse.randomness import check_draws_nothing
 from advisor.fuse.result import FusionReport, GeneratedKernels, Settings
 from advisor.fuse.screening import Screening
 from advisor.fuse.selection import Selection, select
@@ -86,7 +87,8 @@ def fuse(
     Raises:
         BadInput: The model, an option, the inputs or the trace are wrong.
         KeyboardInterrupt: The user ended the search before anything was proven; later, what is proven is the result.
-        CannotDecide: The provider lacks what the model needs, so nothing can be proven; or the trace tells no times.
+        CannotDecide: The provider lacks what the model needs, or the model draws random numbers, so nothing can be
+            proven; or the trace tells no times.
     """
     path = Path(model)
     target = None if output is None else Path(output)
@@ -104,6 +106,7 @@ def fuse(
     original = load(path)
     if libraries_of(original, path):
         raise BadInput(f"{path} holds generated kernels already: fuse the model that it was made from")
+    check_draws_nothing(original, path)
     sets = (
         generate_inputs(original, dims=dims, batch=batch, seed=seed) if given is None else read_inputs(given, original)
     )

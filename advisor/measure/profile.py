@@ -268,8 +268,9 @@ def profile(
         progress: Called with a few words at every step.
 
     Raises:
-        BadInput: The model cannot be read, an option or the inputs are wrong, or `keep` cannot be written.
-        CannotDecide: The model does not run here, or the recording does not tell when the device worked.
+        BadInput: The model cannot be read, ONNX Runtime does not take it, an option or the inputs are wrong, or `keep`
+            cannot be written.
+        CannotDecide: The provider lacks what the model needs, or the recording does not tell when the device worked.
     """
     say = progress or (lambda _: None)
     path = Path(model)
@@ -350,7 +351,7 @@ class Subject:
     def latency(self, provider: str | None) -> tuple[str, float]:
         """The provider that a session really gets, and the median latency there, ns."""
         session = self._open(provider)
-        self._try(partial(run, session, self.feed), where=f"on {described(self.inputs)}")
+        self._try(partial(run, session, self.feed), on=described(self.inputs))
         return provider_of(session), median_latency(runner(session, self.feed), seconds=LATENCY_SECONDS)
 
     def recorded(
@@ -359,7 +360,8 @@ class Subject:
         """Run under the profiler for PROVIDER: which one it was, and the analysis of the runs that count.
 
         Raises:
-            CannotDecide: The model does not run here, or the recording does not tell when the device worked.
+            BadInput: ONNX Runtime does not take the model.
+            CannotDecide: The provider lacks what it needs, or the recording does not tell when the device worked.
         """
         with tempfile.TemporaryDirectory(prefix="advisor-") as folder:
             if provider in ON_GPU:
@@ -413,13 +415,12 @@ class Subject:
                 )
             )
 
-    def _try(self, action: Callable[[], Any], *, where: str = "here") -> Any:
-        """What ACTION returns; a model that does not run here leaves nothing to profile."""
+    def _try(self, action: Callable[[], Any], *, on: str = "") -> Any:
+        """What ACTION returns; a model that does not load, or run ON inputs, leaves nothing to profile."""
         try:
             return action()
         except NotRunnable as error:
-            reason = str(error)
-        raise CannotDecide(f"ONNX Runtime does not run {self.path} {where}: {reason}")
+            raise error.ending(self.path, on) from None
 
 
 def _write_inputs(path: Path, feed: Feed) -> None:

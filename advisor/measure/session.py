@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import onnxruntime as ort  # type: ignore[import-untyped]
 
-from advisor.errors import BadInput
+from advisor.errors import BadInput, CannotDecide
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -57,12 +57,23 @@ class NotRunnable(Exception):  # noqa: N818 - reads as what it is at every raise
     """ONNX Runtime does not load or not run a model; the message is one line, in its words.
 
     Attributes:
-        unsupported: The model is sound, but the provider lacks a kernel or operator that it needs.
+        unsupported: The model is sound, but the provider lacks a kernel or operator that it needs, or does not load.
     """
 
-    def __init__(self, error: Exception) -> None:
+    def __init__(self, error: Exception, *, unsupported: bool = False) -> None:
         super().__init__(_one_line(error))
-        self.unsupported = type(error).__name__ == "NotImplemented"
+        self.unsupported = unsupported or type(error).__name__ == "NotImplemented"
+
+    def ending(self, path: Path, on: str = "") -> BadInput | CannotDecide:
+        """What ends a command that cannot do without PATH: the model or its inputs are wrong, or not for this provider.
+
+        Args:
+            path: What messages call the model.
+            on: The inputs that it does not run on; empty where it does not even load.
+        """
+        if self.unsupported:
+            return CannotDecide(f"ONNX Runtime cannot run {path} here: {self}. Try another --provider")
+        return BadInput(f"{path} does not run on {on}: {self}" if on else f"ONNX Runtime does not load {path}: {self}")
 
 
 def version() -> str:
@@ -286,13 +297,38 @@ def _element_types() -> dict[str, int]:
 
 LONGEST = 240
 """Characters of one line for people; ONNX Runtime goes on with shapes and types."""
-_PREFIX = re.compile(r"^\[ONNXRuntimeError\] : \d+ : \w+ : ")
-_PLACE = re.compile(r"/\S+\.(?:cc|h|cpp):\d+ ")
+_PREFIX = re.compile(
+    r"^(\[ONNXRuntimeError\] : \d+ : \w+ : )?(Load model from .*? failed:)?(Exception during initialization: )?", re.S
+)
+_PLACE = re.compile(r"/\S+\.(?:cc|h|cpp|cu|cuh):\d+ ")
+_SIGNATURE = re.compile(r"[^()]*::[^()]*(?=\()")
+"""Of a C++ function, up to its first bracket."""
+_BEHIND_BRACKET = re.compile(r"(?: const\b| noexcept\b|::[\w<~]+|>)*(?: (?=\[with ))?")
+"""What may come before the next bracket of a signature, as in `f(int) const [with T = float]` and `f()::<lambda()>`."""
+
+
+def _after_function(text: str) -> str:
+    """What stands behind the name of a C++ function, or behind its signature, with which TEXT begins."""
+    signature = _SIGNATURE.match(text)
+    if signature is None:
+        return text.partition(" ")[2]
+    depth, at = 0, signature.end()
+    while at < len(text):
+        depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(text[at], 0)
+        at += 1
+        if depth == 0:
+            behind = _BEHIND_BRACKET.match(text, at)
+            at = at if behind is None else behind.end()
+            if text[at : at + 1] not in {"(", "["}:
+                break
+    return text[at:].lstrip()
 
 
 def _one_line(error: Exception) -> str:
-    """An exception of ONNX Runtime without its source places, on one printable line."""
-    text = _PLACE.sub("", _PREFIX.sub("", str(error)))
+    """An exception of ONNX Runtime without its source places and their functions, on one printable line."""
+    text = _PREFIX.sub("", str(error))
+    while place := _PLACE.search(text):
+        text = text[: place.start()] + _after_function(text[place.end() :])
     text = " ".join(text.split()) or type(error).__name__
     if len(text) > LONGEST:
         text = text[:LONGEST] + " …"

@@ -177,7 +177,7 @@ def test_what_does_not_run_or_read_is_one_line(advisor: Command, model: Path, tm
     onnx.save(proto("(float[4] x) => (float[4] y) { y = com.microsoft.NoSuchOperator(x) }"), strange)
     (tmp_path / "text.onnx").write_text("no model")
     for code, arguments in (
-        (3, (strange, "--provider", "cpu")),
+        (2, (strange, "--provider", "cpu")),
         (2, (tmp_path / "text.onnx",)),
         (2, (tmp_path / "absent.onnx",)),
         (2, (model, "--provider", "abacus")),

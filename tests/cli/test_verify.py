@@ -285,13 +285,13 @@ def test_a_model_that_only_takes_one_batch_differs(advisor: Command, saved: Any)
     assert "odd batch inputs" in " ".join(result.stdout.replace("│", "").split())
 
 
-def test_a_model_that_does_not_run_here_leaves_it_open(advisor: Command, saved: Any) -> None:
+def test_a_model_that_does_not_load_is_bad_input(advisor: Command, saved: Any) -> None:
     a = saved("a.onnx", layers())
     text = LAYERS.replace("MatMul(x, w)", "com.microsoft.NoSuchOperator(x, w)")
     b = saved("b.onnx", proto(text, **WEIGHTS))
     for first, second in ((a, b), (b, a)):
         result = advisor("verify", first, second, "--provider", "cpu")
-        assert result.returncode == 3
+        assert result.returncode == 2
         assert "b.onnx" in result.stderr
         assert result.stderr.count("\n") == 1
 
@@ -359,10 +359,65 @@ def test_sizes_that_do_not_fit_are_named(advisor: Command, saved: Any) -> None:
     text = """(float[batch, one] x, float[batch, two] z) => (float[batch, three] y) {
         s = Concat <axis = 1> (x, z)  y = Add(x, s) }"""
     path = saved("a.onnx", proto(text))
-    for command in (("verify", path, path), ("profile", path)):
+    for command in (("verify", path, path), ("profile", path), ("fuse", path)):
+        result = advisor(*command, "--provider", "cpu")
+        assert result.returncode == 2
+        assert "two=64 was assumed: give real sizes with --dim" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("dtype", "opset", "ir_version", "domain", "reason"),
+    [
+        ("float", 99, 8, "", "Opset 99 is"),
+        ("float", 17, 99, "", "Unsupported model IR version: 99"),
+        ("float", 17, 8, "my.own", "domain 'my.own'"),
+        ("bfloat16", 17, 8, "", "Could not find an implementation for Tanh"),
+    ],
+)
+def test_one_cause_has_one_exit_code_and_says_the_reason(
+    advisor: Command, saved: Any, dtype: str, opset: int, ir_version: int, domain: str, reason: str
+) -> None:
+    """Whatever the command: 2 where the model is wrong, 3 where it is sound and this provider lacks a kernel."""
+    model = proto(f"({dtype}[4] x) => ({dtype}[4] y) {{ y = Tanh(x) }}")
+    model.opset_import[0].version, model.ir_version, model.graph.node[0].domain = opset, ir_version, domain
+    path = saved("a.onnx", model)
+    for command in (("verify", path, path), ("profile", path), ("fuse", path)):
+        result = advisor(*command, "--provider", "cpu")
+        assert result.returncode == (3 if dtype == "bfloat16" else 2), command
+        assert reason in result.stderr
+        assert "onnxruntime::" not in result.stderr
+        assert result.stderr.count("\n") == 1
+
+
+DRAWS = {
+    "noise": "n = RandomNormalLike(x) y = Add(x, n)",
+    "a seed": "n = RandomUniform<shape = [4], seed = 1.0>() y = Add(x, n)",
+    "training": "y = Dropout(x, half, yes)",
+    "training on demand": "p = ReduceMax<keepdims = 0>(x) t = Cast<to = 9>(p) y = Dropout(x, half, t)",
+    "in a branch": """y = If(yes) <then_branch = a () => (float[4] n) { n = Bernoulli(x) },
+                                  else_branch = b () => (float[4] m) { m = Neg(x) }>""",
+}
+
+
+@pytest.mark.parametrize("draw", DRAWS)
+def test_of_random_numbers_nothing_can_be_told(advisor: Command, saved: Any, tmp_path: Path, draw: str) -> None:
+    arrays: dict[str, Any] = {"half": np.array(0.5, np.float32), "yes": np.array(True)}
+    a = saved("a.onnx", proto(f"(float[4] x) => (float[4] y) {{ {DRAWS[draw]} }}", **arrays))
+    b = saved("b.onnx", proto("(float[4] x) => (float[4] y) { y = Neg(x) }"))
+    output = tmp_path / "fused.onnx"
+    for command in (("verify", a, a), ("verify", b, a), ("fuse", a, "-o", output)):
         result = advisor(*command, "--provider", "cpu")
         assert result.returncode == 3
-        assert "two=64 was assumed: give real sizes with --dim" in result.stderr
+        assert "draws random numbers (" in result.stderr
+        assert not result.stdout
+    assert not output.exists()
+
+
+@pytest.mark.parametrize("drops", ["Dropout(x)", "Dropout(x, half)", "Dropout(x, half, no)"])
+def test_a_dropout_that_is_not_in_training_draws_nothing(advisor: Command, saved: Any, drops: str) -> None:
+    arrays: dict[str, Any] = {"half": np.array(0.5, np.float32), "no": np.array(False)}
+    a = saved("a.onnx", proto(f"(float[4] x) => (float[4] y) {{ y = {drops} }}", **arrays))
+    assert advisor("verify", a, a, "--provider", "cpu").returncode == 0
 
 
 @pytest.mark.parametrize(

@@ -154,3 +154,30 @@ def test_a_runner_gives_a_number_as_a_number() -> None:
     binding = runner(session, feed).args[0]  # type: ignore[attr-defined]
     session.run_with_iobinding(binding)
     assert binding.copy_outputs_to_cpu()[0].shape == (1,)
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (
+            "[ONNXRuntimeError] : 1 : FAIL : Load model from /a failed:/src/model.cc:256 onnxruntime::Model::Model("
+            "onnx::ModelProto&&, const std::map<int, int (*)(int)>&) Unsupported model IR version: 99",
+            "Unsupported model IR version: 99",
+        ),
+        (
+            "[ONNXRuntimeError] : 1 : FAIL : Exception during initialization: /src/pool.h:88 onnxruntime::Pool::Pool("
+            "const Info&, int) [with Info = onnxruntime::Info; std::string = x<char>] pads[i] < (k) was false.",
+            "pads[i] < (k) was false.",
+        ),
+        (
+            "Non-zero status code returned while running Y node. Status Message: /src/y.cc:87 virtual Value* "
+            "ort::Context::Output(int, const Shape&) const (status.IsOK()) was false. ort::X(3)",
+            "Non-zero status code returned while running Y node. Status Message: (status.IsOK()) was false. ort::X(3)",
+        ),
+        ("/src/matmul.h:142 Compute left operand cannot broadcast (0)", "left operand cannot broadcast (0)"),
+        ("/src/z.cc:3 ort::A::B(int)::<lambda(ort::C&)> (x < y) was false", "(x < y) was false"),
+        ("Type Error: T of node (a::b) is float", "Type Error: T of node (a::b) is float"),
+    ],
+)
+def test_the_reason_stands_without_the_source_of_the_runtime(said: str, told: str) -> None:
+    assert str(NotRunnable(RuntimeError(said))) == told

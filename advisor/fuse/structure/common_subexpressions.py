@@ -8,6 +8,7 @@ import onnx_ir as ir
 from onnx_ir.passes.common import CommonSubexpressionEliminationPass
 
 from advisor.fuse.legality import label
+from advisor.fuse.randomness import drawing
 from advisor.fuse.structure.structure import Structure
 from advisor.fuse.transform import NotApplicable
 
@@ -15,10 +16,9 @@ __all__ = ["COMMON_SUBEXPRESSIONS"]
 
 
 def _merge(model: ir.Model, _: str) -> None:
+    if (node := drawing(model)) is not None:
+        raise NotApplicable(f"the model draws random numbers ({label(node)}): two draws are not one")
     for node in model.graph.all_nodes():
-        # onnx-ir knows the other random operators.
-        if node.op_type == "Bernoulli" or (node.op_type == "Dropout" and len(node.inputs) > 2):
-            raise NotApplicable(f"the model draws random numbers ({node.op_type}): two draws are not one")
         if any(_has_negative_zero(attribute) for attribute in node.attributes.values()):
             raise NotApplicable(f"{label(node)} has an attribute -0.0, which onnx-ir takes for 0.0")
     CommonSubexpressionEliminationPass()(model)

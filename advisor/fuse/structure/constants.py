@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import onnx_ir as ir
 
+from advisor.fuse.randomness import RANDOM
 from advisor.fuse.scope import OVERRIDABLE_SINCE, Facts, Scope, attribute
 from advisor.measure.session import CPU, Level, NotRunnable, open_session, run
 
@@ -23,9 +24,6 @@ LIMIT = 1 << 20
 """Bytes. Larger constants stay computed: a file should not grow, and ONNX Runtime computes them once while loading."""
 KEPT = frozenset({"Dropout", "QuantizeLinear", "DequantizeLinear", "DynamicQuantizeLinear"})
 """Never computed: whether the first one drops anything is another question, and quantised kernels need the others."""
-RANDOM = frozenset(
-    {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
-)
 NUMBERS = frozenset(
     dtype
     for dtype in ir.DataType
