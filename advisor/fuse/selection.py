@@ -3,9 +3,9 @@
 1. Equal places of one candidate are a unit. Every unit is proven and raced on a part of the model, as far as the time
    goes (`advisor.fuse.shortlist`).
 2. Those that won there, those that are likely to gain, which is not sure, and changes of structure are applied
-   together, proven and raced in the whole model; then without each candidate that is not sure. Where that fails, the
-   winners alone. Where the race does not tell and nothing better is found, the last one decides; on a noisy machine it
-   gets the rest of the time. Of winners that want the same nodes in some places only, the others are tried on top.
+   together, proven and raced in the whole model; where that fails, the winners alone. What gains on parts and wants
+   nodes of theirs in some places only is tried on top; then all of it without each candidate that is not sure. Where the
+   race does not tell and nothing better is found, the last one decides; on a noisy machine it gets the rest of the time.
 3. The work of a library's optimiser is one more unit: at most one of them stays, and everything else goes on top.
 4. Those of which the part did not tell, by candidate: they have to make the whole model measurably faster. What fails
    is tried again in halves.
@@ -210,18 +210,19 @@ class _Search:
         # With so many races before it none would have time: a third of it goes to all of them at once.
         self._steps_left = 2 if likely or optimizers or len(units) > len(chosen) else 0
         failed = []
-        if likely and self._add_batch([*chosen, *likely], on_trust=True):
-            self._drop_slow(likely)
-        elif chosen and not self._add_batch(chosen, on_trust=True):
+        unsure = likely if likely and self._add_batch([*chosen, *likely], on_trust=True) else []
+        if not unsure and chosen and not self._add_batch(chosen, on_trust=True):
             failed.append(chosen)
+        for unit in shortlist.leaning(fusions):
+            others = [other for other in self.kept if unit not in self.kept and unit.overlaps([other])]
+            if not all(map(unit.meets_everywhere, others)):
+                self._add_batch([unit])
+        self._drop_slow(unsure)
         if self._is_too_noisy():  # to tell more than that: what is left of the time goes to the last race
             self.failures += [Failure(each, Status.NOT_FASTER, NO_TIME) for each in optimizers]
             raced = self._undecided.units if self._undecided else ()
             self._leave((unit for unit in self.units if unit not in raced), Fate(Status.NOT_FASTER, NO_TIME))
             return
-        for unit in rivals:
-            if any(unit.overlaps([other]) and not unit.meets_everywhere(other) for other in self.kept):
-                self._add_batch([unit])
         rivals += [unit for unit in fusions if unit not in (*rivals, *self.kept) and unit.overlaps(self.kept)]
         batches = shortlist.by_candidate(unit for unit in fusions if unit not in (*chosen, *rivals, *self.kept))
         left = [unit for unit in structure if unit not in self.kept]
