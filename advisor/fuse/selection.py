@@ -4,8 +4,8 @@
    goes (`advisor.fuse.shortlist`).
 2. Those that won there, those that are likely to gain, which is not sure, and changes of structure are applied
    together, proven and raced in the whole model; where that fails, the winners alone. What gains on parts and wants
-   nodes of theirs in some places only is tried on top; then all of it without each candidate that is not sure. Where the
-   race does not tell and nothing better is found, the last one decides; on a noisy machine it gets the rest of the time.
+   nodes of theirs in some places only is tried on top; then all without each candidate that is not sure. Where the race
+   does not tell and nothing better is found, the last one decides; on a noisy machine it gets the rest of the time.
 3. The work of a library's optimiser is one more unit: at most one of them stays, and everything else goes on top.
 4. Those of which the part did not tell, by candidate: they have to make the whole model measurably faster. What fails
    is tried again in halves.
@@ -213,10 +213,7 @@ class _Search:
         unsure = likely if likely and self._add_batch([*chosen, *likely], on_trust=True) else []
         if not unsure and chosen and not self._add_batch(chosen, on_trust=True):
             failed.append(chosen)
-        for unit in shortlist.leaning(fusions):
-            others = [other for other in self.kept if unit not in self.kept and unit.overlaps([other])]
-            if not all(map(unit.meets_everywhere, others)):
-                self._add_batch([unit])
+        self._add_on_top(shortlist.leaning(fusions))
         self._drop_slow(unsure)
         if self._is_too_noisy():  # to tell more than that: what is left of the time goes to the last race
             self.failures += [Failure(each, Status.NOT_FASTER, NO_TIME) for each in optimizers]
@@ -271,6 +268,13 @@ class _Search:
         """Leave UNITS out, for what they came to with others or for FATE; the first reason for a unit stays."""
         for unit in units:
             self.fates.setdefault(unit, self._so_far.get(unit, fate) if fate.reason == NO_TIME else fate)
+
+    def _add_on_top(self, units: Iterable[Unit]) -> None:
+        """Try those of UNITS that want nodes of what is kept in some places only: there they may be the better ones."""
+        for unit in units:
+            met = [other for other in self.kept if unit.overlaps([other])]
+            if unit not in self.kept and not all(unit.meets_everywhere(other) for other in met):
+                self._add_batch([unit])
 
     def _drop_slow(self, units: Sequence[Unit]) -> None:
         """Take those of UNITS out again, candidate by candidate, without which the best model is faster."""
