@@ -65,6 +65,11 @@ class Cutter:
     def _places(self) -> dict[str, ir.Node]:
         return dict(zip(self.nodes.labels, self.nodes.nodes, strict=True))
 
+    @cached_property
+    def labels(self) -> dict[ir.Node, str]:
+        """How sites name each node."""
+        return dict(zip(self.nodes.nodes, self.nodes.labels, strict=True))
+
     def around(self, names: Iterable[str]) -> frozenset[ir.Node]:
         """The nodes NAMES, named as in a site, and those around; empty where some are in no main graph."""
         found = [self._places.get(name) for name in names]

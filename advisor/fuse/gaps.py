@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from advisor.errors import CannotDecide
-from advisor.fuse.model import save
+from advisor.fuse.model import count_nodes, save
 from advisor.measure.profile import ON_GPU, Subject, missing_tools, recorded_run
 from advisor.measure.session import Level
 
@@ -23,6 +23,8 @@ __all__ = ["GapFigures", "Gaps", "measure_gaps"]
 SECONDS = 0.5
 """Of runs to record, each of the two models."""
 FEWEST_RUNS, MOST_RUNS = 5, 50
+MOST_EVENTS = 50_000
+"""Nodes that run, all runs together: to read as many takes about a second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +98,8 @@ def measure_gaps(
     missing = missing_tools(provider, provider) if provider in ON_GPU else ()
     if missing:
         return Gaps(None, None, None, f"{missing[0].subject}: {missing[0].detail}")
-    runs = int(min(max(SECONDS * 1e9 / latency_ns, FEWEST_RUNS), MOST_RUNS))
+    most = min(MOST_RUNS, MOST_EVENTS // max(count_nodes(original), 1))
+    runs = int(max(min(SECONDS * 1e9 / latency_ns, most), FEWEST_RUNS))
     try:
         recorder, before = _figures(Subject(path, original, inputs, Level.ALL, threads), provider, runs, latency_ns)
         if fused is None:

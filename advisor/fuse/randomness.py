@@ -25,8 +25,8 @@ RANDOM = frozenset(
 def drawing(model: ir.Model) -> ir.Node | None:
     """A node of MODEL, of its bodies or functions, that draws random numbers.
 
-    Also where it has a seed: ONNX Runtime goes on from run to run. A Dropout draws unless it is certain that it is not
-    in training.
+    Also where it has a seed: ONNX Runtime goes on from run to run. A Dropout does where it is in training, or where
+    only the run tells.
     """
     scope = Scope(model.graph, model, CPU, Facts(model))
     nodes = chain(model.graph.all_nodes(), *(function.all_nodes() for function in model.functions.values()))

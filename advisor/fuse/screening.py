@@ -114,7 +114,7 @@ class Screening:
         if not whole or not regions or not all(region for region, _ in regions):
             return None
         own = {name for _, site in regions for name in site.nodes}
-        labels = dict(zip(self._cutter.nodes.nodes, self._cutter.nodes.labels, strict=True))
+        labels = self._cutter.labels
         counted = {
             node for region, _ in regions for node in region if node.op_type not in HEAVY or labels.get(node) in own
         }

@@ -10,6 +10,7 @@ import pytest
 from advisor.errors import CannotDecide
 from advisor.fuse import gaps
 from advisor.fuse.gaps import FEWEST_RUNS, MOST_RUNS, Gaps, measure_gaps
+from advisor.fuse.model import count_nodes
 from advisor.fuse.transform import Applied
 from advisor.measure.inputs import generate_inputs
 from advisor.measure.machine import Fact
@@ -88,6 +89,15 @@ def test_as_many_runs_as_fit_but_some_at_least(
     recorder = Recorder(monkeypatch, analysis)
     measured(Applied(model(SHORT), ()), latency_ns=latency_ns)
     assert [count for _, count, _ in recorder.seen] == [runs, runs]
+
+
+def test_of_a_model_of_many_nodes_fewer_runs_are_recorded(monkeypatch: pytest.MonkeyPatch, analysis: Analysis) -> None:
+    many = model(LONG)  # what `measured` takes for the original
+    for limit, runs in ((20 * count_nodes(many), 20), (count_nodes(many), FEWEST_RUNS)):
+        monkeypatch.setattr(gaps, "MOST_EVENTS", limit)
+        recorder = Recorder(monkeypatch, analysis)
+        measured(Applied(many, ()), latency_ns=1e3)
+        assert [count for _, count, _ in recorder.seen] == [runs, runs]
 
 
 def test_on_a_gpu_another_process_finds_the_fused_model_in_a_file_and_its_library(

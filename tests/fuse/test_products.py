@@ -178,6 +178,17 @@ def test_a_sum_over_what_may_be_nothing_stays(shapes: str, body: str) -> None:
     assert fused(known, dynamic=8, half=half) == ["FusedMatMul"]
 
 
+def test_what_may_be_no_matrices_at_all_stays() -> None:
+    """A batch of none, of which FusedMatMul makes an error, where it turns the first factor and the second is one."""
+    body = "t = Transpose<perm = [0, 2, 1]>(a) y = MatMul(t, b)"
+    text = f"(float[n, 8, 4] a, float[8, 6] b) => (float[n, 4, 6] y) {{ {body} }}"
+    assert "of no matrices" in refused(text)
+    assert fused(text.replace("n, ", "2, ")) == ["FusedMatMul"]
+    stacks = f"(float[n, 8, 4] a, float[n, 8, 6] b) => (float[n, 4, 6] y) {{ {body} }}"
+    for size in (0, 3):
+        assert fused(stacks, dynamic=size) == ["FusedMatMul"]
+
+
 def test_a_factor_that_float32_does_not_hold_stays() -> None:
     text = "(double[3, 8] a, double[8, 3] b) => (double[3, 3] y) { p = MatMul(a, b) y = Mul(p, k) }"
     assert "not a number of float32" in refused(text, k=np.float64(0.1))

@@ -59,7 +59,11 @@ def check(match: Match) -> str | None:
         if perm is not None and perm != [*range(rank - 2), rank - 1, rank - 2]:
             return f"{legality.label(node)} does more than to swap the last two axes" if node else None
     a, b = (match.scope.shape(match[name]) or () for name in ("a", "b"))
-    inner = a[-1 if _transposition(match, "a") is None else -2], b[-2 if _transposition(match, "b") is None else -1]
+    turned = _transposition(match, "a") is not None
+    if turned and len(a) > len(b) and any(dim in (0, None) for dim in a[:-2]):
+        # Untransposed factors of one matrix are computed as one matrix themselves, and may be none.
+        return f"'{match['a'].name}' is {legality.dims_text(a)}: of no matrices FusedMatMul makes an error"
+    inner = a[-2 if turned else -1], b[-2 if _transposition(match, "b") is None else -1]
     return legality.first(_inexact(match), legality.empty_sum(*inner))
 
 
