@@ -45,11 +45,13 @@ class Cutout:
         model: The part, as a model whose inputs and outputs are named as in the whole.
         inputs: Values that the whole model computes and the part reads.
         outputs: Values that the part computes and the rest of the model reads.
+        nodes: Its nodes, named as in a site.
     """
 
     model: ir.Model
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    nodes: frozenset[str]
 
 
 class Cutter:
@@ -122,7 +124,32 @@ class Cutter:
         graph.opset_imports.update(self.model.opset_imports)
         part = ir.Model(graph, ir_version=self.model.ir_version)
         names = tuple(value.name or "" for value in graph.inputs), tuple(value.name or "" for value in graph.outputs)
-        return Cutout(part, *names)
+        return Cutout(part, *names, frozenset(self.labels[node] for node in region))
+
+    def between(self, part: Cutout, changed: ir.Model) -> ir.Model | None:
+        """What CHANGED, another version of the whole model, has in the place of PART: between the same values.
+
+        None where one of the outputs is not there any more.
+        """
+        graph = changed.graph
+        there = {value.name for node in graph for value in node.outputs} | {
+            value.name for value in (*graph.inputs, *graph.initializers.values())
+        }
+        if not there.issuperset(part.outputs):
+            return None
+        try:
+            graph = ir.convenience.extract(graph, [name for name in part.inputs if name in there], part.outputs)
+        except ValueError:
+            return None
+        own = {value.name: value for value in graph.inputs}
+        given = [(value, own.get(value.name) or ir.Value(name=value.name)) for value in part.model.graph.inputs]
+        for value, twin in given:  # also what is read no more: both are fed alike
+            twin.type, twin.shape = value.type, value.shape
+        graph.inputs[:] = [twin for _, twin in given]
+        for value in graph.outputs:
+            value.shape = None
+        graph.opset_imports.update(changed.opset_imports)
+        return ir.Model(graph, ir_version=changed.ir_version)
 
     def _is_movable(self, node: ir.Node) -> bool:
         """Whether a cut may take NODE in."""

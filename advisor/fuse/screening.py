@@ -19,7 +19,7 @@ from advisor.errors import BadInput, CannotDecide
 from advisor.fuse.compose import compose
 from advisor.fuse.cutout import HEAVY, Cutter
 from advisor.fuse.departure import exposing
-from advisor.fuse.transform import NotApplicable
+from advisor.fuse.transform import Applied, NotApplicable
 from advisor.fuse.units import accepting
 from advisor.measure.session import NotRunnable, run
 
@@ -127,13 +127,10 @@ class Screening:
         part = next((each for each in parts if each is not None), None)
         if part is None or not all(isinstance(self._values.get(name), np.ndarray) for name in part.inputs):
             return None
-        try:
-            fused = compose(part.model, [unit.candidate], provider=self._bench.provider, accept=accepting([unit]))
-        except NotApplicable:
+        fused = self._fused(unit, part)
+        if fused is None:
             return None
         places = sum(site.status == "applied" for site in fused.sites)
-        if not places:
-            return None
         feed = {name: self._values[name] for name in part.inputs}
         try:
             bench = self._bench.part(part.model, feed, name=self._path)
@@ -143,6 +140,28 @@ class Screening:
         if not verification.passed:
             return Screened(verification, None, places)
         return Screened(verification, bench.measure(fused, seconds=seconds, resolution=RESOLUTION), places)
+
+    def _fused(self, unit: Unit, part: Cutout) -> Applied | None:
+        """PART with the places of UNIT that lie in it; None where there are none.
+
+        Where only the whole model shows that they are legal, the part is cut out of that with them.
+        """
+        is_wanted = accepting([unit])
+        try:
+            fused = compose(part.model, [unit.candidate], provider=self._bench.provider, accept=is_wanted)
+            if any(site.status == "applied" for site in fused.sites):
+                return fused
+            whole = compose(
+                self._cutter.model,
+                [unit.candidate],
+                provider=self._bench.provider,
+                accept=lambda site: is_wanted(site) and part.nodes.issuperset(site.nodes),
+            )
+        except NotApplicable:
+            return None
+        sites = tuple(site for site in whole.sites if site.status == "applied")
+        model = self._cutter.between(part, whole.model) if sites else None
+        return None if model is None else Applied(model, sites, whole.libraries)
 
     def _read(self, profile: Path) -> dict[ir.Node, float]:
         """Time of each node of the model in a run, µs."""
