@@ -4,8 +4,9 @@
    goes (`advisor.fuse.shortlist`).
 2. Those that won there, those that are likely to gain, which is not sure, and changes of structure are applied
    together, proven and raced in the whole model; where that fails, the winners alone. What gains on parts and wants
-   nodes of theirs in some places only is tried on top; then all without each candidate that is not sure. Where the race
-   does not tell and nothing better is found, the last one decides; on a noisy machine it gets the rest of the time.
+   nodes of theirs in some places only is tried on top, then all that nothing speaks against beside it; then all without
+   each candidate that is not sure. Where the race does not tell and nothing better is found, the last one decides; on a
+   noisy machine it gets the rest of the time.
 3. The work of a library's optimiser is one more unit: at most one of them stays, and everything else goes on top.
 4. Those of which the part did not tell, by candidate: they have to make the whole model measurably faster. What fails
    is tried again in halves.
@@ -32,7 +33,7 @@ from advisor.fuse.units import Failure, Unit, enabled, failure, is_optimizer, su
 from advisor.measure.statistics import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Sequence
 
     import onnx_ir as ir
 
@@ -200,6 +201,7 @@ class _Search:
         self._say("profiling the nodes of the original")
         shortlist = self.shortlist
         units = shortlist.take(found.units)
+        untold = set(self.fates)
         structure = [unit for unit in units if unit.is_structure]
         fusions = [unit for unit in units if not unit.is_structure]
         if len(units) + len(optimizers) > 1:
@@ -214,6 +216,7 @@ class _Search:
         if not unsure and chosen and not self._add_batch(chosen, on_trust=True):
             failed.append(chosen)
         self._add_on_top(shortlist.leaning(fusions))
+        self._add_everything(untold)
         self._drop_slow(unsure)
         if self._is_too_noisy():  # to tell more than that: what is left of the time goes to the last race
             self.failures += [Failure(each, Status.NOT_FASTER, NO_TIME) for each in optimizers]
@@ -275,6 +278,21 @@ class _Search:
             met = [other for other in self.kept if unit.overlaps([other])]
             if unit not in self.kept and not all(unit.meets_everywhere(other) for other in met):
                 self._add_batch([unit])
+
+    def _add_everything(self, untold: Container[Unit]) -> None:
+        """Try all that nothing speaks against, beside what is kept: little gains, also of what is UNTOLD, add up."""
+        if not self.kept:
+            return
+        order = {candidate.id: place for place, candidate in enumerate(self._candidates)}
+        chosen: list[Unit] = []
+        for unit in sorted(self.units, key=lambda unit: order[unit.candidate.id]):
+            windows = [each for each in (*self.kept, *chosen) if each.candidate is unit.candidate and each is not unit]
+            is_open = unit in untold or unit not in self.fates
+            if unit in self.kept or (is_open and not unit.overlaps(windows)):
+                chosen.append(unit)
+        if set(chosen) > set(self.kept):
+            self._announce("adding everything")
+            self._add(chosen, onto=(), is_last=False)
 
     def _drop_slow(self, units: Sequence[Unit]) -> None:
         """Take those of UNITS out again, candidate by candidate, without which the best model is faster."""

@@ -393,6 +393,23 @@ def test_of_winners_that_meet_in_some_places_only_the_other_is_tried_on_top() ->
         assert ("Softplus" in operators(found.fused.result.model)) is ("both" in kept)
 
 
+def test_little_gains_that_nothing_tells_of_are_tried_together_beside_the_winners() -> None:
+    """Two rules of which no race would tell are 4 % together; one that is slower on its part is not among them."""
+    text = "(float[4] x) => (float[4] y) { a = Sin(x)  b = Tanh(a)  c = Exp(b)  y = Abs(c) }"
+    rules = [*RULES, replacing("Exp", "Neg")]
+    gains = {"Cos": 0.98, "Sigmoid": 0.98, "Relu": 0.9, "Neg": 1.1}
+    small = {"sin": 0.001, "tanh": 0.001}
+    script = Scripted(product(gains), parts={"abs": 0.9, "exp": 1.1}, shares=small)
+    found, fusions = selected(script, rules, text=text)
+    assert {rule for rule, fusion in fusions.items() if fusion.status is Status.KEPT} == {"sin", "tanh", "abs"}
+    assert found.latency is not None
+    assert found.latency.ratio.ratio == pytest.approx(0.9 * 0.98 * 0.98)
+    worse = Scripted(product(gains | {"Cos": 1.02, "Sigmoid": 1.02}), parts={"abs": 0.9, "exp": 1.1}, shares=small)
+    _, fusions = selected(worse, rules, text=text)
+    assert {rule for rule, fusion in fusions.items() if fusion.status is Status.KEPT} == {"abs"}
+    assert "less than can be measured" in fusions["sin"].reason
+
+
 def test_changes_of_structure_go_with_the_winners_and_leave_where_they_cost() -> None:
     for factor, status in ((0.99, Status.KEPT), (1.05, Status.NOT_FASTER)):
         structure = Library("tidy", becoming("Sin", "Cosh"), family="structure")
