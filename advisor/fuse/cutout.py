@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import onnx_ir as ir
 
+from advisor.fuse.edits import values_in
 from advisor.fuse.executed import ModelNodes
 from advisor.fuse.model import clone
 from advisor.fuse.rewrite import rewrite
@@ -119,10 +120,7 @@ class Cutter:
             assert fact.dtype is not None
             value.type = ir.TensorType(fact.dtype)
             value.shape = None if fact.dims is None else ir.Shape(fact.dims)
-        for value in graph.outputs:
-            value.shape = None  # what a model says of values inside may be stale
-        graph.opset_imports.update(self.model.opset_imports)
-        part = ir.Model(graph, ir_version=self.model.ir_version)
+        part = _alone(graph, self.model)
         names = tuple(value.name or "" for value in graph.inputs), tuple(value.name or "" for value in graph.outputs)
         return Cutout(part, *names, frozenset(self.labels[node] for node in region))
 
@@ -132,9 +130,7 @@ class Cutter:
         None where one of the outputs is not there any more.
         """
         graph = changed.graph
-        there = {value.name for node in graph for value in node.outputs} | {
-            value.name for value in (*graph.inputs, *graph.initializers.values())
-        }
+        there = {value.name for value in values_in(graph)}
         if not there.issuperset(part.outputs):
             return None
         try:
@@ -146,10 +142,7 @@ class Cutter:
         for value, twin in given:  # also what is read no more: both are fed alike
             twin.type, twin.shape = value.type, value.shape
         graph.inputs[:] = [twin for _, twin in given]
-        for value in graph.outputs:
-            value.shape = None
-        graph.opset_imports.update(changed.opset_imports)
-        return ir.Model(graph, ir_version=changed.ir_version)
+        return _alone(graph, changed)
 
     def _is_movable(self, node: ir.Node) -> bool:
         """Whether a cut may take NODE in."""
@@ -159,6 +152,14 @@ class Cutter:
             and node.op_identifier() not in self.model.functions
             and not any(attribute.type in _BODIES for attribute in node.attributes.values())
         )
+
+
+def _alone(graph: ir.Graph, whole: ir.Model) -> ir.Model:
+    """GRAPH, extracted from WHOLE, as a model."""
+    for value in graph.outputs:
+        value.shape = None  # what a model says of values inside may be stale
+    graph.opset_imports.update(whole.opset_imports)
+    return ir.Model(graph, ir_version=whole.ir_version)
 
 
 _BODIES = {ir.AttributeType.GRAPH, ir.AttributeType.GRAPHS}

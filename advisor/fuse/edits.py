@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections import Counter
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     import onnx_ir as ir
 
-__all__ = ["remove", "unique"]
+__all__ = ["remove", "unique", "values_in"]
 
 
 def remove(nodes: Iterable[ir.Node]) -> None:
@@ -39,3 +40,8 @@ def unique(name: str, taken: set[str] | Counter[str]) -> str:
         free = f"{name}_{number}"
     taken.update([free])
     return free
+
+
+def values_in(graph: ir.Graph) -> Iterator[ir.Value]:
+    """The values that GRAPH itself has: inputs, initialisers, and what its nodes compute."""
+    yield from chain(graph.inputs, graph.initializers.values(), *(node.outputs for node in graph))

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import onnx_ir as ir
 
 from advisor.fuse import legality
-from advisor.fuse.edits import remove
+from advisor.fuse.edits import remove, unique, values_in
 from advisor.fuse.rewrite import Site, label
 from advisor.fuse.scope import OVERRIDABLE_SINCE, Facts, Scope, attribute
 from advisor.fuse.transform import Applied
@@ -72,7 +71,7 @@ class _SharedInput:
         if model.ir_version < OVERRIDABLE_SINCE:
             return Applied(model, ())
         names = Counter(node.name for graph in model.graphs() for node in graph if node.name)
-        taken = {value.name for graph in model.graphs() for value in _values(graph)} | set(names)
+        taken = {value.name or "" for graph in model.graphs() for value in values_in(graph)} | set(names)
         for graph in list(model.graphs()):
             scope = Scope(graph, model, provider, facts)
             for merge in list(_merges(scope)):
@@ -89,10 +88,6 @@ class _SharedInput:
 
 
 SHARED_INPUT = _SharedInput()
-
-
-def _values(graph: ir.Graph) -> Iterator[ir.Value]:
-    yield from chain(graph.inputs, graph.initializers.values(), *(node.outputs for node in graph))
 
 
 def _merges(scope: Scope) -> Iterator[Merge]:
@@ -246,22 +241,14 @@ def _beside(tensors: Sequence[ir.TensorProtocol], axis: int, sizes: tuple[int, .
     return ir.LazyTensor(joined, dtype=tensors[0].dtype, shape=ir.Shape(dims), cache=True)
 
 
-def _write(merge: Merge, scope: Scope, taken: set[str | None]) -> None:
+def _write(merge: Merge, scope: Scope, taken: set[str]) -> None:
     """Put the merged branches, and a Split, in the place of the branches."""
     ends = {branch[-1] for branch in merge.branches}
     before = next(node for node in scope.graph if node in ends)  # all that the ends read is there by then
     base = f"{merge.branches[0][-1].outputs[0].name}/shared"
 
-    def free(name: str) -> str:
-        number, found = 1, name
-        while found in taken:
-            number += 1
-            found = f"{name}_{number}"
-        taken.add(found)
-        return found
-
     def constant(tensor: ir.TensorProtocol) -> ir.Value:
-        name = free(f"{base}/constant")
+        name = unique(f"{base}/constant", taken)
         value = ir.Value(
             name=name, type=ir.TensorType(tensor.dtype), shape=ir.Shape(tensor.shape.numpy()), const_value=tensor
         )
@@ -279,9 +266,9 @@ def _write(merge: Merge, scope: Scope, taken: set[str | None]) -> None:
         return add(node, 1)[0]
 
     def add(node: ir.Node, outputs: int) -> Sequence[ir.Value]:
-        node.name = free(f"{base}/{node.op_type}")
+        node.name = unique(f"{base}/{node.op_type}", taken)
         for value in node.outputs:
-            value.name = free(f"{base}/{node.op_type}/output")
+            value.name = unique(f"{base}/{node.op_type}/output", taken)
         assert len(node.outputs) == outputs
         scope.graph.insert_before(before, node)
         return node.outputs

@@ -13,7 +13,7 @@ import numpy as np
 import onnx_ir as ir
 from onnx_ir.passes.common import RemoveUnusedNodesPass
 
-from advisor.fuse.edits import unique
+from advisor.fuse.edits import unique, values_in
 from advisor.fuse.scope import OVERRIDABLE_SINCE, attribute
 from advisor.fuse.structure.structure import Structure, scopes
 
@@ -30,7 +30,7 @@ INPUT_SINCE = 5
 def _write(model: ir.Model, provider: str) -> None:
     if model.ir_version < OVERRIDABLE_SINCE:  # its initialisers would have to be inputs, too
         return
-    taken = {value.name or "" for graph in model.graphs() for value in _values(graph)}
+    taken = {value.name or "" for graph in model.graphs() for value in values_in(graph)}
     for scope in scopes(model, provider):
         constants: dict[tuple[int, ...], ir.Value] = {}
         for node in scope.graph:
@@ -49,10 +49,6 @@ def _write(model: ir.Model, provider: str) -> None:
             node.replace_input_with(1, constants[target])
             node.attributes.pop("allowzero", None)  # a size of 0 is copied as well
     RemoveUnusedNodesPass()(model)
-
-
-def _values(graph: ir.Graph) -> list[ir.Value]:
-    return [*graph.inputs, *graph.initializers.values(), *(value for node in graph for value in node.outputs)]
 
 
 def _constant(node: ir.Node, scope: Scope) -> tuple[int, ...] | None:
