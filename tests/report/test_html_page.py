@@ -10,7 +10,7 @@ import pytest
 
 import advisor
 from advisor.report.analysis_html import page_data
-from advisor.report.analysis_words import headline
+from advisor.report.analysis_words import headline, longest_gaps
 from advisor.words import duration, percent, plain
 from sample_traces.operations import Launch
 from sample_traces.simulator import simulate
@@ -74,6 +74,9 @@ def test_it_opens_without_an_error_and_asks_for_nothing(page: Page, samples: Pat
     assert texts(page, "h1") == [headline(analysis)]
     assert texts(page, "#findings .severity") == [finding.severity for finding in analysis.findings]
     assert len(texts(page, "#kernels tbody tr")) == len(analysis.kernel_figures)
+    windows = [words.split("`")[-2] for words in longest_gaps(analysis)]
+    assert texts(page, "#causes > ul code:last-child") == windows
+    assert "[object" not in "".join(texts(page, "body"))
     assert page.value("document.querySelectorAll('section[hidden]').length") == (not analysis.candidates)
 
 

@@ -262,8 +262,8 @@
     node.append(el("p", { class: "hint" }, `Shares are of ${duration(totals.span_ns)}, ${several}.`), bars, el("div", { class: "legend" },
       causeList(part(true), totals.span_ns, heading("Launch overhead", part(true))),
       causeList(part(false), totals.span_ns, heading("Other causes", part(false)))));
-    const marked = (line) => line.split("`").map((part, index) => (index % 2 ? el("code", {}, part) : part));
-    node.append(el("h3", {}, data.longest.title), el("ul", {}, data.longest.lines.map((line) => el("li", {}, marked(line)))));
+    const lines = data.longest.lines.map((line) => el("li", {}, ...prose(line)));
+    if (lines.length) node.append(el("h3", {}, data.longest.title), el("ul", {}, ...lines));
   }
 
   function graphName(name, variant) {
