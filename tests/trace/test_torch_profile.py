@@ -16,7 +16,7 @@ from advisor.report.analysis_words import notes
 from sample_traces import nsys_export, torch_export
 from sample_traces.operations import Host, Launch, Operation, Overhead, Pop, Push, Synchronize
 from sample_traces.programs import SAMPLES
-from sample_traces.simulator import Process, simulate
+from sample_traces.simulator import Machine, Process, simulate
 from sample_traces.truth import explain
 from tests.simulated_programs import simulated
 from tests.trace.test_against_simulator import known, said, some
@@ -92,6 +92,48 @@ def test_overhead_without_a_thread_is_that_of_the_only_one() -> None:
     program: list[Operation] = [Launch("k", 1_000), Synchronize(), Host(100), Overhead(50_000), Launch("k", 1_000)]
     run = simulate(program)
     assert analysed(run)["totals"]["causes"]["profiler"] == 50_000
+
+
+def test_overhead_of_another_thread_explains_no_gap_of_the_only_one_that_calls() -> None:
+    first: list[Operation] = [Launch("k", 1_000), Host(50_000), Launch("k", 1_000)]
+    second: list[Operation] = [Host(20_000), Overhead(8_000), Synchronize()]
+    run = simulate([Process([first, second])], Machine(module_load_ns=0))
+    lost = run.losing(lambda call: call.thread == 1)
+    assert {call.thread for call in lost.recorded_calls} == {0}
+    for each in (run, lost):
+        document = analysed(each)
+        assert said(document) == known(explain(each, gpus_known=False))
+        assert document["totals"]["causes"]["profiler"] == 0
+        assert not document["coverage"]["notes"]
+
+
+@pytest.mark.parametrize(
+    ("named", "profiler_ns", "untold"),
+    [
+        ({"pid": -1, "tid": 0}, 0, True),  # as Kineto writes it: either thread may have been held up
+        ({}, 0, True),
+        ({"pid": -1, "tid": 8}, 5_000, False),
+        ({"pid": -1, "tid": 9}, 0, False),
+        ({"pid": -1, "tid": 7}, 0, True),  # two processes have a thread of this id
+        ({"pid": 10, "tid": 7}, 5_000, False),
+        ({"pid": 10, "tid": 9}, 0, False),
+        ({"pid": 11}, 0, True),
+    ],
+)
+def test_overhead_is_that_of_the_thread_that_alone_fits(
+    tmp_path: Path, named: dict[str, int], profiler_ns: int, untold: bool
+) -> None:
+    overhead = {"ph": "X", "cat": "overhead", "name": "Buffer Flush", "ts": 20.0, "dur": 5.0, "args": {}, **named}
+    events = [overhead]
+    for device, (pid, tid) in enumerate([(10, 7), (11, 7), (11, 8)]):
+        for number, begin in enumerate([1.0, 40.0]):
+            correlation = 2 * device + number + 1
+            call = event("cuda_runtime", "cudaLaunchKernel", begin, 2.0, pid=pid, correlation=correlation)
+            kernel = event("kernel", "k", begin + 3.0, 2.0, correlation=correlation, device=device, stream=7)
+            events += [call | {"tid": tid}, kernel]
+    document = advisor.analyze(advisor.read_trace(written(tmp_path / "t.json", events))).to_dict()
+    assert document["totals"]["causes"]["profiler"] == profiler_ns
+    assert any("do not say which thread" in note for note in document["coverage"]["notes"]) == untold
 
 
 def event(category: str, name: str, ts: float, dur: float, **args: int) -> dict[str, Any]:

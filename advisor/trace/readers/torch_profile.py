@@ -57,6 +57,9 @@ STEP = "ProfilerStep#"
 NO_OVERHEAD = frozenset({"Lazy Function Loading", "Runtime Triggered Module Loading", "Command Buffer Full"})
 """What CUPTI calls overhead and happens without a profiler, too: it is part of the calls around it."""
 
+NOBODY = (-1, 0)
+"""The ids of overhead that names no process (-1) or no thread (0); 0 stands for a missing one, too."""
+
 LOSSES = re.compile(r"drop|lost|losing|incomplete|overflow|missing|corrupt|fail|out of memory", re.IGNORECASE)
 
 WORK_COLUMNS = ("start", "end", "kind", "device", "context", "stream", "correlation", "graph_node", "name")
@@ -245,28 +248,28 @@ def _damages(events: EventFile) -> list[str]:
 def _on_threads(recorded: _Recorded, notes: list[str]) -> Table:
     """Profiler overhead with the threads that it held up.
 
-    Kineto writes it without a process, mostly without a thread as well: it is then that of the only thread that calls
-    CUDA, and where there are several it cannot be told.
+    Kineto writes it without a process, and for CUDA without a thread as well. Of the threads that call CUDA it is that
+    which alone fits what is named; where several fit, it cannot be told; and what a thread without calls waited for
+    explains no gap.
     """
     overheads, calls = recorded.overheads, recorded.calls
     if not len(overheads["start"]):
         return overheads
     rows, _ = distinct_rows(calls["pid"], calls["tid"])
-    callers = [*zip(calls["pid"][rows].tolist(), calls["tid"][rows].tolist(), strict=True)]
     pid, tid = overheads["pid"].copy(), overheads["tid"].copy()
-    if len(callers) == 1:
-        pid[:], tid[:] = callers[0]
-        known = np.ones(len(pid), np.bool_)
-    else:
-        known = np.zeros(len(pid), np.bool_)
-        for caller_pid, caller_tid in callers:
-            mine = (tid == caller_tid) & ((pid < 0) | (pid == caller_pid))
-            pid[mine & ~known] = caller_pid
-            known |= mine
-    if not known.all():
-        notes.append(f"{int((~known).sum()):,} intervals of profiler overhead name no thread: they count as host time")
+    fitting = np.zeros(len(pid), np.intp)
+    for caller_pid, caller_tid in zip(calls["pid"][rows].tolist(), calls["tid"][rows].tolist(), strict=True):
+        fits = np.isin(overheads["pid"], (*NOBODY, caller_pid)) & np.isin(overheads["tid"], (*NOBODY, caller_tid))
+        pid[fits], tid[fits] = caller_pid, caller_tid
+        fitting += fits
+    untold = int((fitting > 1).sum())
+    if untold:
+        notes.append(
+            f"{untold:,} intervals of profiler overhead do not say which thread they held up: their time counts as the "
+            "program's own"
+        )
     table = overheads | {"pid": pid, "tid": tid}
-    return {name: column[known] for name, column in table.items()}
+    return {name: column[fitting == 1] for name, column in table.items()}
 
 
 def _threads(*tables: Table) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
