@@ -57,7 +57,7 @@ class _Case:
     noise: float
     """A rise up to here is no regression whatever the executions say: runs of one build differ by as much."""
     noticed: float
-    """A rise of this must be seen, or the measure guards nothing: as much again, and what people feel of the span."""
+    """A rise of this must be seen, or the measure guards nothing: as much again, and what people feel of its time."""
 
 
 def judge(matched: Matched, policy: Policy, paired: bool, runs: Sequence[Recording]) -> Judged:
@@ -182,9 +182,10 @@ def _count_result(measure: Measure, values: tuple[float, float], status: Status,
 
 def _cases(number: int, pair: Pair, varying: Sequence[Measure], thresholds: Thresholds, paired: bool) -> list[_Case]:
     cases = []
-    span = _center(pair.before, MEASURES["span"])
+    time = _center(pair.before, MEASURES["time"])
+    told = [measure for measure in TIMES if not measure.on_demand or measure.key in thresholds.judge]
     paired = paired and all(len(variant.runs) > 1 for variant in (pair.before, pair.after))
-    for measure in (*varying, *TIMES):
+    for measure in (*varying, *told):
         before, after = _per_run(pair.before, measure), _per_run(pair.after, measure)
         if not before or not after:
             continue
@@ -200,7 +201,7 @@ def _cases(number: int, pair: Pair, varying: Sequence[Measure], thresholds: Thre
         floor = {
             Unit.COUNT: thresholds.count_floor,
             Unit.RATIO: thresholds.ratio_floor,
-            Unit.NS: max(thresholds.gap_floor_ns, thresholds.share_floor * span),
+            Unit.NS: max(thresholds.gap_floor_ns, thresholds.share_floor * time),
         }[measure.unit]
         effect = max(thresholds.min_effect, measure.least_effect) * scale
         judged = (measure.judged or measure.key in thresholds.judge) and measure.key not in thresholds.ignore
@@ -212,7 +213,7 @@ def _cases(number: int, pair: Pair, varying: Sequence[Measure], thresholds: Thre
                 required=max(floor, effect, trial.drift),
                 judged=judged,
                 noise=max(trial.drift, trial.change - trial.low),
-                noticed=max(scale, thresholds.min_effect * span),
+                noticed=max(scale, thresholds.min_effect * time),
             )
         )
     return cases

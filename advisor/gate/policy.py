@@ -4,7 +4,7 @@
 level = 0.01
 min_effect = "5%"
 gap_floor = "2us"
-judge = ["span"]                    # measures that are only shown otherwise
+judge = ["time"]                    # measures that are only shown otherwise
 ignore = ["host"]
 budget = { gap_ratio = 0.20 }       # of every graph
 
@@ -69,7 +69,7 @@ class Thresholds:
     drift: float = 0.01
     """How much runs of one build differ, as a relative standard deviation, where the runs at hand do not show more."""
     gap_floor_ns: int = 2_000
-    """The smallest change of a time that counts, ns an execution; and at least `share_floor` of the span."""
+    """The smallest change of a time that counts, ns an execution; and at least `share_floor` of a run's time."""
     share_floor: float = 0.001
     ratio_floor: float = 0.01
     """The smallest change of a ratio that counts."""

@@ -170,8 +170,8 @@ def test_faster_kernels_are_no_regression_though_the_ratio_rises() -> None:
     rows = {row.measure: row for row in only(comparison).measures}
     assert rows["gap_ratio"].change is not None
     assert rows["gap_ratio"].change > 0.02
-    assert rows["span"].change is not None
-    assert rows["span"].change <= 0
+    assert rows["time"].change is not None
+    assert rows["time"].change <= 0
     assert comparison.verdict is Verdict.PASS
 
 
@@ -181,9 +181,9 @@ def test_slower_kernels_are_shown_and_no_launch_overhead() -> None:
     after = recording(loop(step(**(queue | {"duration": 60_000}))))  # type: ignore[arg-type]
     comparison = compare([before], [after])
     assert comparison.verdict is Verdict.PASS
-    assert {row.measure for row in only(comparison).measures if row.status is Status.WORSE} >= {"span", "busy"}
-    judged = Policy(Thresholds(judge=("span",)))
-    assert regressed(compare([before], [after], judged)) == {"span"}
+    assert {row.measure for row in only(comparison).measures if row.status is Status.WORSE} >= {"time", "busy"}
+    judged = Policy(Thresholds(judge=("time", "span")))
+    assert regressed(compare([before], [after], judged)) == {"time", "span"}
 
 
 def test_a_slower_launch_call_is_found_before_the_gpu_feels_it() -> None:
@@ -193,7 +193,7 @@ def test_a_slower_launch_call_is_found_before_the_gpu_feels_it() -> None:
     comparison = compare([before], [after])
     assert regressed(comparison) == {"launch_call"}
     rows = {row.measure: row for row in only(comparison).measures}
-    assert rows["span"].relative == pytest.approx(0, abs=0.02)
+    assert rows["time"].relative == pytest.approx(0, abs=0.02)
 
 
 def test_a_pause_that_crosses_the_dispatch_limit_is_no_new_idle_time() -> None:

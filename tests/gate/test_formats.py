@@ -22,7 +22,7 @@ from rich.console import Console
 from advisor.gate.baseline import record
 from advisor.gate.compare import compare
 from advisor.gate.measures import MEASURES, Unit
-from advisor.gate.policy import Policy, Waiver
+from advisor.gate.policy import Policy, Thresholds, Waiver
 from advisor.gate.result import Comparison, GraphResult, MeasureResult, Status
 from advisor.report.comparison_annotations import comparison_annotations
 from advisor.report.comparison_text import render_baseline, render_comparison
@@ -151,6 +151,19 @@ def test_what_failed_is_told_everywhere() -> None:
         assert "kernels" in text
         assert "extra" in text
         assert "synchronisations" in text
+
+
+def test_how_long_a_run_takes_is_told_once() -> None:
+    before, after = ([recording(loop(step(duration=ns, host_ns=1_000)))] for ns in (40_000, 60_000))
+    comparison = compare(before, after)
+    console = Console(width=120, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
+    console.print(render_comparison(comparison, console.width, verdict=False))
+    terminal, markdown = console.export_text(), written("markdown", comparison)
+    assert terminal.count("time of a run") == markdown.count("time of a run") == 1
+    for text in (terminal, markdown, *(written(option, comparison) for option in ("json", "junit", "sarif"))):
+        assert "span" not in text
+    judged = compare(before, after, Policy(Thresholds(judge=("span",))))
+    assert "span, with waits for earlier runs" in written("markdown", judged)
 
 
 nasty = st.text(st.characters(codec="utf-8"), min_size=1, max_size=30) | st.sampled_from(
