@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-__all__ = ["counted", "duration", "duration_range", "percent", "plain", "short_name", "told_apart"]
+__all__ = [
+    "counted",
+    "duration",
+    "duration_range",
+    "percent",
+    "plain",
+    "short_name",
+    "short_names",
+    "shortened",
+    "told_apart",
+]
 
 _UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2066-\u2069]")
 _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))
@@ -65,6 +76,35 @@ _RETURN_TYPE = re.compile(r"^(static |inline )*void ")
 def short_name(name: str) -> str:
     """A kernel's name without what every kernel's name has; an empty one says so."""
     return plain(_RETURN_TYPE.sub("", name).replace("(anonymous namespace)::", "")).strip() or "(no name)"
+
+
+def short_names(names: Iterable[str]) -> dict[str, str]:
+    """How to write each of NAMES, whole, so that no two are the same text: their `short_name` where that does it."""
+    distinct = list(dict.fromkeys(names))
+    shared = Counter(map(short_name, distinct))
+    texts = {name: short_name(name) if shared[short_name(name)] == 1 else plain(name) for name in distinct}
+    return _numbered(texts)
+
+
+def shortened(names: Iterable[str], longest: int) -> dict[str, str]:
+    """How to write NAMES in at most LONGEST letters each (6 or more), so that no two are the same text."""
+    shown = told_apart(list(names), longest)
+    cut = {name: text if len(text) <= longest else f"{text[: longest - 1]}…" for name, text in shown.items()}
+    return _numbered(cut, longest)
+
+
+def _numbered(texts: dict[str, str], longest: int | None = None) -> dict[str, str]:
+    """TEXTS, of which those that would be the same end in a number."""
+    used: set[str] = set()
+    for name, text in texts.items():
+        number, unique = 1, text
+        while unique in used:
+            number += 1
+            end = f" #{number}"
+            unique = (text if longest is None else text[: longest - len(end)]) + end
+        used.add(unique)
+        texts[name] = unique
+    return texts
 
 
 def told_apart(names: Sequence[str], longest: int) -> dict[str, str]:

@@ -23,12 +23,12 @@ from advisor.report.analysis_words import (
     whole_trace,
     worth,
 )
-from advisor.report.chain_names import chain_name, kernel_word
+from advisor.report.chain_names import chain_names, kernel_word
 from advisor.report.colours import BUSY, CAUSE_COLOURS, ink
-from advisor.report.drawing import draw
+from advisor.report.drawing import LONGEST_NAME, draw
 from advisor.report.page import fill
 from advisor.trace.causes import FUSIBLE, Cause, ThreadActivity
-from advisor.words import plain, short_name
+from advisor.words import plain, short_names, shortened
 
 if TYPE_CHECKING:
     from typing import TextIO
@@ -63,10 +63,13 @@ def page_data(analysis: Analysis) -> dict[str, Any]:
     graphs = range(min(len(analysis.graph_figures), DRAWN))
     activity = ThreadActivity(analysis.trace, analysis.evidence.launches, analysis.dispatch_limit_ns)
     kernels = document["kernels"][:KERNELS]
+    whole = short_names(row["name"] for row in document["kernels"])
+    short = shortened(whole.values(), LONGEST_NAME)
     for row in kernels:
-        row["short"], row["label"] = short_name(row["name"]), kernel_word(row["name"])
-    for row, candidate in zip(document["candidates"], analysis.candidates, strict=True):
-        row["chain"] = chain_name(candidate)
+        row["whole"], row["label"] = whole[row["name"]], kernel_word(row["name"])
+        row["short"] = short[row["whole"]]
+    for row, name in zip(document["candidates"], chain_names(analysis.candidates), strict=True):
+        row["chain"] = name
     for row, graph in zip(document["graphs"], analysis.graph_figures, strict=True):
         row["most_share"] = most_share(graph)
     shown: dict[str, Any] = _plain(

@@ -19,10 +19,10 @@ from advisor.report.analysis_words import (
     whole_trace,
     worth,
 )
-from advisor.report.chain_names import chain_name, kernel_word
+from advisor.report.chain_names import chain_names, in_row, kernel_word
 from advisor.report.markdown import code, escaped, prose, row
 from advisor.trace.causes import FUSIBLE
-from advisor.words import counted, duration, duration_range, percent, short_name
+from advisor.words import counted, duration, duration_range, percent, short_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -34,8 +34,6 @@ __all__ = ["write"]
 
 FINDINGS, GRAPHS, CANDIDATES, KERNELS = 5, 10, 5, 15
 """So many of each are listed."""
-
-LONGEST_NAME = 70
 
 
 def write(analysis: Analysis, file: TextIO) -> None:
@@ -102,7 +100,7 @@ def _graphs(analysis: Analysis) -> Iterator[str]:
     yield "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |"
     for graph in analysis.graph_figures[:GRAPHS]:
         yield row(
-            code(graph.name, LONGEST_NAME),
+            code(graph.name),
             f"**{graph.verdict}**" if graph.flagged else graph.verdict,
             percent(graph.gap_ratio),
             percent(graph.p95_gap_ratio),
@@ -120,14 +118,20 @@ def _candidates(analysis: Analysis) -> Iterator[str]:
     when = "in the trace" if analysis.graph_figures[0].source == "trace" else "in a run"
     yield from (f"### Chains of {unit(analysis)}s that could be one", "")
     yield from (row("chain", "graph", when, f"saving {when}, predicted"), "| --- | --- | ---: | ---: |")
-    for candidate in analysis.candidates[:CANDIDATES]:
+    listed = list(zip(analysis.candidates, chain_names(analysis.candidates), strict=True))[:CANDIDATES]
+    for candidate, name in listed:
         yield row(
-            code(chain_name(candidate), 2 * LONGEST_NAME),
-            code(candidate.graph, LONGEST_NAME),
+            code(name),
+            code(candidate.graph),
             f"{candidate.occurrences:,} ×",  # noqa: RUF001 - how often
             duration_range(*candidate.saving_ns),
         )
     yield from _more(len(analysis.candidates) - CANDIDATES, "chain")
+    whole = short_names(kernel.name for kernel in analysis.kernel_figures)
+    chains = {name: in_row([whole[kernel] for kernel in candidate.kernels], code) for candidate, name in listed}
+    yield from (f"<details><summary>The {unit(analysis)}s of these chains</summary>", "")
+    yield from (f"- {code(name)}: {chain}" for name, chain in chains.items())
+    yield from ("", "</details>", "")
 
 
 def _kernels(analysis: Analysis) -> Iterator[str]:
@@ -135,10 +139,11 @@ def _kernels(analysis: Analysis) -> Iterator[str]:
     yield from (f"<details><summary>{device} work with the largest fusible gaps</summary>", "")
     yield row(unit(analysis), "name", "class", "count", f"{device} time", "fusible", "gap ratio")
     yield "| --- | --- | --- | ---: | ---: | ---: | ---: |"
+    names = short_names(kernel.name for kernel in analysis.kernel_figures)
     for kernel in analysis.kernel_figures[:KERNELS]:
         yield row(
             code(kernel_word(kernel.name)),
-            code(short_name(kernel.name), LONGEST_NAME),
+            code(names[kernel.name]),
             kernel.op_class,
             f"{kernel.count:,}",
             duration(kernel.duration_ns),

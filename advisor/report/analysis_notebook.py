@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from advisor.report.analysis_words import CAUSE_WORDS, device_word, headline, notes, whole_trace, worth
 from advisor.report.colours import BUSY, CAUSE_COLOURS
-from advisor.words import duration, percent, plain, short_name
+from advisor.words import duration, percent, plain, short_names
 
 if TYPE_CHECKING:
     from advisor.trace.analysis import Analysis
@@ -18,8 +18,7 @@ __all__ = ["summary_html"]
 GRAPHS, KERNELS, FINDINGS = 8, 8, 3
 """So many of each are listed."""
 
-LONGEST_NAME = 80
-_CELL = "text-align:left;padding:2px 12px 2px 0"
+_CELL = "text-align:left;padding:2px 12px 2px 0;overflow-wrap:anywhere"
 _NUMBER = "text-align:right;padding:2px 12px 2px 0;white-space:nowrap"
 
 
@@ -37,11 +36,8 @@ def summary_html(analysis: Analysis) -> str:
     return f'<div style="max-width:60em">{"".join(parts)}</div>'
 
 
-def _text(text: str, longest: int | None = None) -> str:
-    text = plain(text)
-    if longest is not None and len(text) > longest:
-        text = text[: longest - 1] + "…"
-    return escape(text)
+def _text(text: str) -> str:
+    return escape(plain(text))
 
 
 def _bar(causes: Causes, busy_ns: int) -> str:
@@ -91,7 +87,7 @@ def _causes(analysis: Analysis) -> str:
 def _graphs(analysis: Analysis) -> str:
     rows = [
         [
-            _text(graph.name, LONGEST_NAME),
+            _text(graph.name),
             _bar(graph.causes, graph.busy_ns),
             graph.verdict,
             f"{graph.instances:,}",
@@ -104,9 +100,10 @@ def _graphs(analysis: Analysis) -> str:
 
 
 def _kernels(analysis: Analysis) -> str:
+    names = short_names(kernel.name for kernel in analysis.kernel_figures)
     rows = [
         [
-            f"<code>{_text(short_name(kernel.name), LONGEST_NAME)}</code>",
+            f"<code>{_text(names[kernel.name])}</code>",
             f"{kernel.count:,}",
             duration(kernel.duration_ns),
             duration(kernel.fusible_gap_ns),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from rich import box
@@ -22,14 +23,16 @@ from advisor.report.analysis_words import (
     whole_trace,
     worth,
 )
-from advisor.report.chain_names import chain_name
+from advisor.report.chain_names import chain_names
 from advisor.report.tables import titled
 from advisor.trace.causes import FUSIBLE
 from advisor.trace.findings.finding import HIGH, INFO, MEDIUM
 from advisor.trace.verdicts import CANNOT_DECIDE
-from advisor.words import counted, duration, duration_range, percent, plain, short_name, told_apart
+from advisor.words import counted, duration, duration_range, percent, plain, short_names, shortened
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import RenderableType
 
     from advisor.trace.analysis import Analysis
@@ -41,8 +44,11 @@ BAR_WIDTH = 8
 NARROW = 76
 """In fewer columns the less important figures are left out."""
 
-FIGURES, FIGURES_NARROW = 54, 27
-"""So many columns of the table of kernels are figures, at most."""
+LEAST_NAME = 6
+"""Names have so many columns at least."""
+
+LONGEST_NAME = 60
+"""So many letters of a kernel's name stand in a sentence."""
 
 NARROWEST = 56
 """In fewer columns the words on each cause stand below their table."""
@@ -51,6 +57,7 @@ FINDINGS = 3
 """So many are told unless more are asked for."""
 
 CANDIDATES = 5
+_IN_BACKTICKS = re.compile("`[^`]+`")
 COLOURS = {HIGH: "red", MEDIUM: "yellow", INFO: "blue"}
 
 
@@ -63,14 +70,13 @@ def render_analysis(analysis: Analysis, *, top: int, width: int, findings: int =
         width: How many columns there are.
         findings: How many findings are told.
     """
-    narrow = width < NARROW
     parts: list[RenderableType] = [_summary(analysis), *_findings(analysis, findings), _causes(analysis, width)]
     parts += _longest_gaps(analysis)
     if analysis.candidates:
         parts.append(_candidates(analysis, min(top, CANDIDATES)))
     parts.append(_kernels(analysis, top, width))
     if analysis.graph_figures[0].source != "trace":
-        parts.append(_graphs(analysis, top, narrow))
+        parts.append(_graphs(analysis, top, width))
     parts += [Text(f"note: {note}", style="yellow") for note in notes(analysis)]
     return Group(*parts)
 
@@ -93,19 +99,34 @@ def _findings(analysis: Analysis, most: int) -> list[RenderableType]:
     if not by_rule:
         return []
     parts: list[RenderableType] = [Text("What to do", style="bold")]
+    whole = short_names(row.name for row in analysis.kernel_figures).values()
+    short = {f"`{name}`": f"`{text}`" for name, text in shortened(whole, LONGEST_NAME).items()}
+
+    def told(sentence: str) -> str:
+        return _IN_BACKTICKS.sub(lambda found: short.get(found[0], found[0]), sentence)
+
     for first, *others in list(by_rule.values())[:most]:
-        text = Text.assemble((f"{first.id} ({first.severity})", COLOURS[first.severity]), f": {first.message}")
+        text = Text.assemble((f"{first.id} ({first.severity})", COLOURS[first.severity]), f": {told(first.message)}")
         if others:
             text.append(f" {len(others)} more like this.")
-        parts += [text, Padding(Text(f"→ {first.advice}"), (0, 0, 0, 2))]
+        parts += [text, Padding(Text(f"→ {told(first.advice)}"), (0, 0, 0, 2))]
     rest = max(len(by_rule) - most, 0)
     more = f"; {rest} more with --findings {len(by_rule)}" if rest else ""
     return [*parts, Text(f"`advisor explain {next(iter(by_rule))}` says how it is told{more}.\n", style="dim")]
 
 
-def _cut(name: str) -> Text:
-    """A name on one line, cut where the terminal ends; the numbers beside it stay whole."""
-    return Text(name, no_wrap=True, overflow="ellipsis")
+def _names(names: Sequence[str], figures: Sequence[Sequence[str]], width: int) -> dict[str, str]:
+    """How to write NAMES in a column of a table WIDTH columns wide, whose other ones hold FIGURES, so that they differ.
+
+    Args:
+        names: Whole names.
+        figures: The rows of the other columns, their heading one of them.
+        width: How many columns the table may have.
+    """
+    others = [max(map(len, column)) for column in zip(*figures, strict=True)]
+    # Rich puts three columns of space around each cell but at the table's edges.
+    room = width - sum(others) - 3 * (len(others) + 1) + 1
+    return shortened(names, max(room, LEAST_NAME))
 
 
 def _causes(analysis: Analysis, width: int) -> RenderableType:
@@ -151,17 +172,18 @@ def _longest_gaps(analysis: Analysis) -> list[RenderableType]:
 def _candidates(analysis: Analysis, most: int) -> RenderableType:
     """The chains of the graph in which fusing one saves most, and what its levers would save."""
     first = analysis.candidates[0]
-    mine = [each for each in analysis.candidates if (each.graph, each.variant) == (first.graph, first.variant)]
+    named = zip(analysis.candidates, chain_names(analysis.candidates, short=True), strict=True)
+    mine = [pair for pair in named if (pair[0].graph, pair[0].variant) == (first.graph, first.variant)]
     listed, rest = mine[:most], max(len(mine) - most, 0)
     levers = next(each for each in analysis.levers if (each.graph, each.variant) == (first.graph, first.variant))
     whole = analysis.graph_figures[0].source == "trace"
     table = titled("Chains of kernels that could be one" + (f" ({rest:,} more)" if rest else ""))
-    table.add_column("chain")
+    table.add_column("chain", overflow="fold")
     for heading in ("times" if whole else "a run", "saving, predicted"):
         table.add_column(heading, justify="right", no_wrap=True)
-    for row in listed:
+    for row, name in listed:
         times = f"{row.occurrences:,} \N{MULTIPLICATION SIGN}"
-        table.add_row(_cut(chain_name(row)), times, duration_range(*row.saving_ns))
+        table.add_row(Text(name), times, duration_range(*row.saving_ns))
     where = "of this trace" if whole else f"of a run of {plain(first.graph)}"
     chains = f"All {levers.chains:,} chains" if levers.chains > 1 else "This chain"
     text = f"{chains} {where}: {duration_range(*levers.fusion_ns)}."
@@ -178,34 +200,41 @@ def _kernels(analysis: Analysis, top: int, width: int) -> RenderableType:
     table = titled(
         f"{device} work with the largest fusible gaps" + (f" ({counted(rest, 'more name')})" if rest > 0 else "")
     )
-    table.add_column("name")
+    table.add_column("name", no_wrap=True)
     if not narrow:
         table.add_column("class", no_wrap=True)
-    for heading in ("count", "fusible", "ratio") if narrow else ("count", f"{device} time", "fusible", "ratio"):
+    headings = ["count", "fusible", "ratio"] if narrow else ["count", f"{device} time", "fusible", "ratio"]
+    for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
-    names = told_apart(
-        [short_name(row.name) for row in listed], max(width - (FIGURES_NARROW if narrow else FIGURES), 12)
-    )
+    rows = []
     for row in listed:
         figures = [f"{row.count:,}", duration(row.duration_ns), duration(row.fusible_gap_ns), percent(row.gap_ratio)]
-        if narrow:
-            del figures[1]
-        table.add_row(_cut(names[short_name(row.name)]), *([] if narrow else [row.op_class]), *figures)
+        rows.append([figures[0], *figures[2:]] if narrow else [row.op_class, *figures])
+    whole = short_names(row.name for row in analysis.kernel_figures)
+    names = _names([whole[row.name] for row in listed], [*rows, headings if narrow else ["class", *headings]], width)
+    for row, figures in zip(listed, rows, strict=True):
+        table.add_row(Text(names[whole[row.name]]), *figures)
     return table
 
 
-def _graphs(analysis: Analysis, top: int, narrow: bool) -> RenderableType:
+def _graphs(analysis: Analysis, top: int, width: int) -> RenderableType:
+    narrow = width < NARROW
     listed = analysis.graph_figures[:top]
     rest = len(analysis.graph_figures) - len(listed)
     table = titled("Graphs, medians over their instances" + (f" ({rest:,} more)" if rest > 0 else ""))
-    table.add_column("graph")
-    for heading in ("runs", "ratio") if narrow else ("runs", "kernels", "time", "ratio", "p95"):
+    table.add_column("graph", no_wrap=True)
+    headings = ["runs", "ratio"] if narrow else ["runs", "kernels", "time", "ratio", "p95"]
+    for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
-    table.add_column("verdict", no_wrap=True)
+    table.add_column("verdict", overflow="fold")
+    rows = []
     for row in listed:
         figures = [f"{row.instances:,}", percent(row.gap_ratio)]
         if not narrow:
             figures[1:1] = [f"{row.kernels_per_instance:,}", duration(row.time_ns)]
             figures.append(percent(row.p95_gap_ratio))
-        table.add_row(_cut(plain(row.name)), *figures, Text(row.verdict, style="red" if row.flagged else ""))
+        rows.append([*figures, row.verdict])
+    names = _names([plain(row.name) for row in listed], [*rows, [*headings, "verdict"]], width)
+    for row, (*figures, verdict) in zip(listed, rows, strict=True):
+        table.add_row(Text(names[plain(row.name)]), *figures, Text(verdict, style="red" if row.flagged else ""))
     return table

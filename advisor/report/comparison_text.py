@@ -53,6 +53,8 @@ GRAPHS_LISTED = 20
 INDENT = 2
 BETWEEN = 3
 """Columns between two cells of a table."""
+LONGEST_NAME = 100
+"""So many letters of a kernel's name are shown."""
 LEAST_NAME = 12
 """A graph's name may be folded to so many columns."""
 
@@ -100,7 +102,7 @@ def _graph(graph: GraphResult, width: int, verdict: bool) -> list[RenderableType
     rows = shown_measures(graph)
     parts += _measures(rows, width, verdict) if rows else []
     parts += [_line(f"{row.title}: ", row.reason, STYLES[row.status] if verdict else "") for row in rows if row.reason]
-    parts += [_line("", line) for line in kernel_lines(graph)]
+    parts += [_line("", line) for line in kernel_lines(graph, LONGEST_NAME)]
     shown = command(graph) if graph.status is Status.REGRESSED else None
     if shown:
         # To be copied whole, however long it is.

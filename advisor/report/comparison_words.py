@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from advisor.gate.measures import Unit
 from advisor.gate.result import Status, Verdict
-from advisor.words import duration, percent, plain, short_name
+from advisor.words import duration, percent, plain, short_names, shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,9 +43,9 @@ ALWAYS_SHOWN = (
 )
 DIRECTIONS = {Unit.COUNT: ("fewer", "more"), Unit.NS: ("shorter", "longer"), Unit.RATIO: ("lower", "higher")}
 """What less and more of a unit are called."""
+_CHANGES = ("new", "gone", "moved")
 NAMED = 8
 """How many kernels of each kind of change are named."""
-NAME_LENGTH = 100
 
 
 @dataclass(frozen=True)
@@ -152,16 +152,16 @@ def shown_measures(graph: GraphResult) -> list[MeasureResult]:
     return sorted(rows, key=lambda row: order.index(row.status) if row.status in order else len(order))
 
 
-def kernel_lines(graph: GraphResult) -> Iterator[str]:
-    """`new: 1 x name` for each kernel that is new, gone or moved, the first few of each."""
+def kernel_lines(graph: GraphResult, longest: int | None = None) -> Iterator[str]:
+    """`new: 1 x name` for each kernel that is new, gone or moved, the first few of each; names of LONGEST letters."""
     if graph.kernels is None:
         return
-    for part in ("new", "gone", "moved"):
-        changes: tuple[KernelChange, ...] = getattr(graph.kernels, part)
+    parts: dict[str, tuple[KernelChange, ...]] = {part: getattr(graph.kernels, part) for part in _CHANGES}
+    whole = short_names(change.name for changes in parts.values() for change in changes)
+    written = shortened(whole.values(), longest) if longest else {text: text for text in whole.values()}
+    for part, changes in parts.items():
         for change in changes[:NAMED]:
-            name = short_name(change.name)
-            name = name if len(name) <= NAME_LENGTH else name[: NAME_LENGTH - 1] + "…"
-            yield f"{part}: {change.count:,} x {name}"
+            yield f"{part}: {change.count:,} x {written[whole[change.name]]}"
         if len(changes) > NAMED:
             yield f"{part}: {len(changes) - NAMED} more kernels"
 

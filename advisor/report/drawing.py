@@ -15,7 +15,7 @@ from advisor.report.chain_names import kernel_word
 from advisor.report.stream_names import stream_names
 from advisor.trace.launches import CallClass, plain_name
 from advisor.trace.pieces import cut_gaps
-from advisor.words import duration
+from advisor.words import duration, short_names, shortened
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,13 +23,16 @@ if TYPE_CHECKING:
     from advisor.trace.analysis import Analysis
     from advisor.trace.causes import ThreadActivity
 
-__all__ = ["CALLS", "DENSEST", "RANGES", "WORKS", "Window", "draw", "median_run"]
+__all__ = ["CALLS", "DENSEST", "LONGEST_NAME", "RANGES", "WORKS", "Window", "draw", "median_run"]
 
 WORKS, CALLS, RANGES = 4_000, 8_000, 1_000
 """So many of each are drawn at most: a page with more is slow to open, and nobody could read it."""
 
 DENSEST = 1_000
 """Works in the part of a trace without runs."""
+
+LONGEST_NAME = 90
+"""So many letters of a kernel's name are shown before it is asked for."""
 
 STREAMS, THREADS, DEPTH = 16, 6, 4
 """More streams and threads share one lane; ranges nested more deeply are left out."""
@@ -166,6 +169,8 @@ def _works(
     works = trace.works
     names, name = np.unique(works.name[rows], return_inverse=True)
     shown = [trace.work_names[index] for index in names]
+    whole = short_names(shown)
+    short = shortened(whole.values(), LONGEST_NAME)
     classes = {figures.name: figures.op_class for figures in analysis.kernel_figures}
     devices = np.unique(works.device[rows])
     # Streams stand device by device, each device's in the order of their first work; what is over shares the last lane.
@@ -186,6 +191,7 @@ def _works(
         "device_of_stream": np.searchsorted(devices, works.device[rows[first[order[:lanes]]]]).tolist(),
         "names": shown,
         "labels": [kernel_word(text) for text in shown],
+        "short": [short[whole[text]] for text in shown],
         "op_classes": [classes[text] for text in shown],
         "works": {
             "start": (works.start[rows] - window.begin).tolist(),

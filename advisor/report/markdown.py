@@ -20,11 +20,9 @@ def escaped(text: str) -> str:
     return _REFERENCE.sub(r"\1<!-- -->", text)
 
 
-def code(text: str, longest: int | None = None) -> str:
-    """TEXT as code, cut after LONGEST letters."""
+def code(text: str) -> str:
+    """TEXT as code."""
     text = plain(text) or " "
-    if longest is not None and len(text) > longest:
-        text = text[: longest - 1] + "…"
     fence = "`" * (max((len(run) for run in re.findall("`+", text)), default=0) + 1)
     # Without a space a backtick at either end would be part of the fence, and spaces at both ends would be lost.
     space = " " if text.strip() != text or text.startswith("`") or text.endswith("`") else ""

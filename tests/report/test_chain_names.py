@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from advisor.report.chain_names import chain_name, kernel_word
+from advisor.report.chain_names import chain_names, kernel_word
 from advisor.trace.candidates import Candidate
-from advisor.words import duration_range, percent, told_apart
+from advisor.words import duration_range, percent, short_names, shortened, told_apart
 
 
 @pytest.mark.parametrize(
@@ -46,7 +48,10 @@ from advisor.words import duration_range, percent, told_apart
         ("check_Rk(const int *, const int *)", "check_Rk"),
         ("void (*)(int)", "void (*)(int)"),
         ("kernel", "kernel"),
-        ("a\x1b[31m_very_long_name_of_a_kernel_that_never_ends", "a\N{REPLACEMENT CHARACTER}[31m_very_long_name_o…"),
+        (
+            "a\x1b[31m_very_long_name_of_a_kernel_that_never_ends",
+            "a\N{REPLACEMENT CHARACTER}[31m_very_long_name_of_a_kernel_that_never_ends",
+        ),
     ],
 )
 def test_a_kernel_is_named_by_what_it_computes(name: str, word: str) -> None:
@@ -56,7 +61,29 @@ def test_a_kernel_is_named_by_what_it_computes(name: str, word: str) -> None:
 def test_equal_neighbours_are_counted_and_products_are_named_by_their_class() -> None:
     kernels = ("ampere_sgemm_128x64_nn", "relu_kernel", "relu_kernel", "ns::tanh_kernel<float>(int)")
     chain = Candidate("run", 0, kernels, ("gemm", "elementwise", "elementwise", "elementwise"), 1, (1, 2))
-    assert chain_name(chain) == "gemm → 2 relu → tanh"
+    assert chain_names([chain]) == ["gemm → 2 relu → tanh"]
+
+
+def test_chains_of_other_kernels_are_never_the_same_text() -> None:
+    def chain(*kernels: str) -> Candidate:
+        return Candidate("run", 0, kernels, ("elementwise",) * len(kernels), 1, (1, 2))
+
+    long = "the_one_and_only_kernel_of_this_very_program"
+    chains = [
+        chain("f<MulFunctor<float>>", "relu"),
+        chain("f<MulFunctor<half>>", "relu"),
+        chain(f"{long}_a", f"{long}_b"),
+    ]
+    assert chain_names([*chains, chains[1]]) == [
+        "Mul → relu",
+        "Mul → relu (sequence 2)",
+        f"{long}_a → {long}_b",
+        "Mul → relu (sequence 2)",
+    ]
+    *_, last = chain_names(chains, short=True)
+    one, other = last.split(" → ")
+    assert one != other
+    assert max(len(one), len(other)) <= 24
 
 
 @pytest.mark.parametrize(
@@ -90,3 +117,21 @@ def test_names_with_a_long_part_in_common_differ_in_few_letters(longest: int) ->
 
 def test_names_of_which_one_is_the_beginning_of_another_stand_as_they_are() -> None:
     assert told_apart(["gemm", "gemm_tn", "x" * 90], 20) == {name: name for name in ("gemm", "gemm_tn", "x" * 90)}
+
+
+LIKE = st.lists(
+    st.builds(
+        "".join, st.lists(st.sampled_from(("a", "bb", "void ", "(anonymous namespace)::", "<float, 4>", "\x1b")))
+    ),
+    min_size=1,
+    max_size=12,
+)
+
+
+@given(LIKE, st.integers(10, 40))
+def test_no_two_names_are_ever_the_same_text(names: list[str], longest: int) -> None:
+    whole = short_names(names)
+    assert len(set(whole.values())) == len(set(names))
+    short = shortened(whole.values(), longest)
+    assert len(set(short.values())) == len(set(names))
+    assert max(map(len, short.values())) <= longest

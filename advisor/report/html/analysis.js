@@ -174,7 +174,7 @@
     return { node, show: (next) => { filter = next; return fill(); } };
   }
 
-  /** A name on one line, whole when it is asked for. */
+  /** A name in few letters, whole when it is asked for. */
   function nameCell(short, whole, label = null) {
     const name = el("span", {}, short);
     const node = el("button", { type: "button", class: "name", title: whole, "aria-expanded": "false" }, label && el("b", {}, label), name);
@@ -327,8 +327,8 @@
 
   /** The word for what a kernel computes is not just the beginning of its name. */
   function saysMore(row) {
-    const own = row.short.split(/[<(]/)[0].split("::").pop();
-    return !own.startsWith(row.label.replace(/…$/, "")) && !row.short.startsWith(row.label);
+    const own = row.whole.split(/[<(]/)[0].split("::").pop();
+    return !own.startsWith(row.label) && !row.whole.startsWith(row.label);
   }
 
   function showKernels() {
@@ -938,7 +938,7 @@
     title({ kind, place }) {
       const { drawing } = this;
       if (kind === "gap") return `idle ${duration(drawing.gaps.duration[place])}: ${this.gapCauses(place).map(([key]) => key).join(", ")}`;
-      if (kind === "work") return `${drawing.labels[drawing.works.name[place]]} ${duration(drawing.works.duration[place])}: ${drawing.names[drawing.works.name[place]]}`.slice(0, 260);
+      if (kind === "work") return `${drawing.labels[drawing.works.name[place]]} ${duration(drawing.works.duration[place])}: ${drawing.short[drawing.works.name[place]]}`;
       if (kind === "call") return `${drawing.call_names[drawing.calls.name[place]]} ${duration(drawing.calls.duration[place])}`;
       return `${drawing.ranges.name[place]} ${duration(drawing.ranges.duration[place])}`;
     }
@@ -1048,7 +1048,7 @@
         { title: "length", number: true, cell: (gap) => el("button", { type: "button", class: "plain-button", on: { click: () => { this.showGap(gap); this.canvas.scrollIntoView({ block: "nearest" }); } } }, duration(drawing.gaps.duration[gap])) },
         { title: "causes", cell: (gap) => bar(this.gapCauses(gap), drawing.gaps.duration[gap], true) },
         { title: "mostly", cell: (gap) => this.gapCauses(gap)[0][0] },
-        { title: "ended by", wide: true, cell: (gap) => el("code", {}, drawing.labels[drawing.works.name[drawing.gaps.work[gap]]]) },
+        { title: "ended by", wide: true, cell: (gap) => { const name = drawing.works.name[drawing.gaps.work[gap]]; return nameCell(drawing.short[name], drawing.names[name]); } },
         { title: "begins at", number: true, cell: (gap) => duration(drawing.gaps.start[gap]) },
       ];
       this.longest.hidden = !rows.length;

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["RULE"]
 
-NAME_SHOWN = 60
-
 
 def _find(facts: Facts) -> Iterator[Finding]:
     for subject in facts.subjects:
@@ -54,9 +52,7 @@ def _rest(subject: Subject, idle: int) -> str:
 
 
 def _look(name: str, share: float, subject: Subject) -> str:
-    name = short_name(name)
-    shown = name if len(name) <= NAME_SHOWN else name[: NAME_SHOWN - 1] + "…"
-    return f": `{shown}` takes {percent(share)} of the {subject.device}'s time there"
+    return f": `{short_name(name)}` takes {percent(share)} of the {subject.device}'s time there"
 
 
 def _traffic(subject: Subject) -> str:
