@@ -32,6 +32,8 @@ def belongs_to_neighbour(node: ir.Node, scope: Scope) -> bool:
     """Whether ONNX Runtime computes NODE together with the convolution, product or quantisation beside it."""
     if any(user.op_type == "QuantizeLinear" for value in node.outputs for user, _ in value.uses()):
         return True
+    if node.op_type == "Transpose" and node.inputs[0] is not None and scope.default(node.inputs[0]) is not None:
+        return True  # computed once, while the model is loaded
     return any(
         (producer := value.producer()) is not None and _takes(producer, value, node, scope)
         for value in node.inputs

@@ -9,6 +9,7 @@ import onnx_ir as ir
 
 from advisor.errors import BadInput
 from advisor.fuse.kernels.expression import DOMAIN, MOST_TENSORS, REDUCTIONS, Access, Expression, Input, Operation
+from advisor.fuse.kernels.view import MOST_AXES, PLAIN, View
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -65,6 +66,7 @@ def tables(operators: Iterable[Operator], levels: Mapping[str, int]) -> str:
     """
     lines: list[str] = []
     rows: list[str] = []
+    views: dict[View, str] = {}
     declared: set[str] = set()
     for number, operator in enumerate(operators):
         expression = operator.expression
@@ -80,14 +82,15 @@ def tables(operators: Iterable[Operator], levels: Mapping[str, int]) -> str:
         rows.append(
             f"%Descriptor {{ {', '.join(f'ptr {name}' for name in (*texts, functions))}, "
             f"{_pointers(fast)}, {_pointers(general)}, {', '.join(f'i32 {count}' for count in counts)}, "
-            f"[{MOST_TENSORS} x %Tensor] [{', '.join(_tensors(expression))}] }}"
+            f"[{MOST_TENSORS} x %Tensor] [{', '.join(_tensors(expression, views))}] }}"
         )
     _text(lines, "domain_name", DOMAIN, linkage="hidden")
     count = len(rows)
     pointers = ", ".join(["ptr"] * 4)
     return "\n".join(
         (
-            "%Tensor = type { i32, i32, i32, i32 }",
+            "%Tensor = type { i32, i32, i32, i32, ptr }",
+            f"%View = type {{ i64, i32, i32, [{MOST_AXES} x i64], [{MOST_AXES} x i32] }}",
             f"%Descriptor = type {{ {pointers}, [{LEVELS} x ptr], [{LEVELS} x ptr], i32, i32, i32, i32, "
             f"[{MOST_TENSORS} x %Tensor] }}",
             "%Operator = type { i32, [21 x ptr], ptr }",
@@ -95,6 +98,7 @@ def tables(operators: Iterable[Operator], levels: Mapping[str, int]) -> str:
             "@functions_on_cpu = external hidden constant ptr",
             "@functions_on_gpu = external hidden constant ptr",
             *lines,
+            *(f"{name} = internal constant {_view(view)}" for view, name in views.items()),
             f"@descriptor_count = hidden constant i32 {count}",
             f"@descriptors = hidden constant [{count} x %Descriptor] [{', '.join(rows)}]",
             f"@operators = hidden global [{count} x %Operator] zeroinitializer",
@@ -144,21 +148,39 @@ def _pointers(names: Sequence[str]) -> str:
     return f"[{LEVELS} x ptr] [{', '.join(f'ptr {name}' for name in names)}]"
 
 
-def _tensors(expression: Expression) -> list[str]:
-    """Type, bytes of an element, whether it is (2: must be) one value a row, whether that keeps the reduced axes."""
+def _tensors(expression: Expression, views: dict[View, str]) -> list[str]:
+    """Type, bytes of an element, whether it is (2: must be) one value a row, whether that keeps the reduced axes, view.
+
+    VIEWS are the names of views; those that are new are added.
+    """
     needed = _needed_on_rows(expression)
     places = [place for place, value in enumerate(expression.values) if isinstance(value, Input)]
     fields = [
-        (value.dtype, 2 if place in needed else int(value.access is Access.ROW), True)
+        (value.dtype, 2 if place in needed else int(value.access is Access.ROW), True, value.view)
         for place, value in zip(places, expression.inputs, strict=True)
     ]
     fields += [
-        (expression.dtype(output.value), int(output.access is Access.ROW), output.keepdims)
+        (expression.dtype(output.value), int(output.access is Access.ROW), output.keepdims, PLAIN)
         for output in expression.outputs
     ]
-    rows = [(dtype.value, BYTES[dtype], on_row, int(keep)) for dtype, on_row, keep in fields]
-    rows += [(0, 0, 0, 0)] * (MOST_TENSORS - len(rows))
-    return [f"%Tensor {{ {', '.join(f'i32 {number}' for number in row)} }}" for row in rows]
+    rows = [(dtype.value, BYTES[dtype], on_row, int(keep), _named(view, views)) for dtype, on_row, keep, view in fields]
+    rows += [(0, 0, 0, 0, "null")] * (MOST_TENSORS - len(rows))
+    return [f"%Tensor {{ {', '.join(f'i32 {number}' for number in numbers)}, ptr {view} }}" for *numbers, view in rows]
+
+
+def _named(view: View, views: dict[View, str]) -> str:
+    return "null" if view == PLAIN else views.setdefault(view, f"@view_{len(views)}")
+
+
+def _view(view: View) -> str:
+    """The structure of a view."""
+    lengths = [*view.lengths, *(0,) * (MOST_AXES - len(view.lengths))]
+    order = [*view.order, *(0,) * (MOST_AXES - len(view.order))]
+    return (
+        f"%View {{ i64 {view.last}, i32 {len(view.lengths)}, i32 {len(view.order)}, "
+        f"[{MOST_AXES} x i64] [{', '.join(f'i64 {length}' for length in lengths)}], "
+        f"[{MOST_AXES} x i32] [{', '.join(f'i32 {axis}' for axis in order)}] }}"
+    )
 
 
 def _needed_on_rows(expression: Expression) -> set[int]:

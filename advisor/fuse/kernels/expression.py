@@ -13,6 +13,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from advisor.fuse.kernels.view import PLAIN, View
+
 if TYPE_CHECKING:
     import onnx_ir as ir
 
@@ -49,10 +51,17 @@ class Access(StrEnum):
 
 @dataclass(frozen=True)
 class Input:
-    """A tensor that the kernel reads; the n-th Input of an expression is the operator's n-th input."""
+    """A tensor that the kernel reads; the n-th Input of an expression is the operator's n-th input.
+
+    Attributes:
+        dtype: Element type.
+        access: How it is read along a row.
+        view: How its axes become those of the kernel, before it is broadcast.
+    """
 
     dtype: ir.DataType
     access: Access
+    view: View = PLAIN
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,11 +17,13 @@ from advisor.fuse.kernels.expression import (
     Output,
 )
 from advisor.fuse.kernels.operators import supports
+from advisor.fuse.kernels.view import MOST_AXES, PLAIN
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from advisor.fuse.kernels.expression import Value
+    from advisor.fuse.kernels.view import View
 
 __all__ = ["BOOL", "FLOATS", "INTEGERS", "NUMBERS", "Formula", "NotExpressible", "Term", "where"]
 
@@ -41,13 +43,15 @@ class Formula:
     def __init__(self) -> None:
         self.values: list[Value] = []
         self.reduced = 0
+        self.in_place = MOST_AXES
+        """Of the axes of what is being written down, how many of the last ones are the kernel's last ones too."""
         self._places: dict[str, int] = {}
 
-    def input(self, dtype: ir.DataType, access: Access) -> Term:
+    def input(self, dtype: ir.DataType, access: Access, view: View = PLAIN) -> Term:
         """One more tensor that the kernel reads."""
         if dtype not in NUMBERS and dtype is not BOOL:
             raise NotExpressible(f"kernels do not compute with {dtype.name.lower()}")
-        self.values.append(Input(dtype, access))
+        self.values.append(Input(dtype, access, view))
         return Term(self, len(self.values) - 1)
 
     def constant(self, number: float | bool, dtype: ir.DataType) -> Term:
@@ -82,6 +86,8 @@ class Formula:
     def reduction(self, op_type: str, term: Term, axes: int, *, keepdims: bool = True) -> Term:
         """A reduction over the last AXES axes."""
         self._reduce(term, axes)
+        if not keepdims and self.in_place < MOST_AXES:
+            raise NotExpressible("what a reduction leaves is seen in another order")
         if not supports(op_type, term.dtype):
             raise NotExpressible(f"kernels have no {op_type} of {term.dtype.name.lower()}")
         place = self._place(Operation(op_type, (term.place,), term.dtype))
@@ -116,6 +122,8 @@ class Formula:
     def _reduce(self, term: Term, axes: int) -> None:
         if axes < 1:
             raise NotExpressible("nothing is reduced")
+        if axes > self.in_place:
+            raise NotExpressible("what is reduced is seen in another order, or split")
         if self.reduced not in {0, axes}:
             raise NotExpressible("reductions over different axes do not share a row")
         if term.is_squeezed or term.is_constant:

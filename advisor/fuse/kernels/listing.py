@@ -14,6 +14,7 @@ from advisor.fuse.kernels.generated import groups_of
 from advisor.fuse.kernels.groups import express
 from advisor.fuse.kernels.library import ARCHITECTURES, here
 from advisor.fuse.kernels.traffic import traffic
+from advisor.fuse.kernels.view import copies_nothing
 from advisor.fuse.legality import dims_text
 from advisor.words import counted
 
@@ -82,8 +83,9 @@ def _summary(number: int, group: Group, scope: Scope, flow: Flow, width: int) ->
 def _listing(number: int, group: Group, scope: Scope, width: int) -> Iterator[str]:
     flow = Flow(scope.graph)
     yield _summary(number, group, scope, flow, width)
-    alone = [express([node], scope, flow).expression for node in group.nodes]
-    names = [f"{node.op_type} alone" for node in group.nodes]
+    nodes = [node for node in group.nodes if not copies_nothing(node)]
+    alone = [express([node], scope, flow).expression for node in nodes]
+    names = [f"{node.op_type} alone" for node in nodes]
     yield "\n" + _wrapped("==== before fusion: each operator by itself", width, indent="; ")
     for name, expression in zip(names, alone, strict=True):
         yield f"\n; ---- {name}\n{_function(kernel_module([expression], [LEVEL[here()]]), expression)}"

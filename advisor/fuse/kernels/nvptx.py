@@ -15,6 +15,7 @@ from advisor.fuse.kernels.evaluation import constants, evaluate, evaluate_on_row
 from advisor.fuse.kernels.expression import MOST_TENSORS, Access, Expression, Input, Operation
 from advisor.fuse.kernels.identities import simplified
 from advisor.fuse.kernels.stages import Loop, plan
+from advisor.fuse.kernels.view import MOST_AXES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,7 +35,6 @@ TARGETS = {
 
 The driver translates PTX for its own GPU, so that of the oldest serves all newer ones."""
 WARP = 32
-MOST_AXES = 8
 GLOBAL = "ptr addrspace(1)"
 _LAYOUT = f"%Layout = type {{ i64, i64, i64, [{MOST_AXES} x i64], [{MOST_TENSORS} x {{ [{MOST_AXES} x i64], i64 }}] }}"
 """As in glue.c: rows, columns, the axes of the rows and their extents; and of each input the strides."""

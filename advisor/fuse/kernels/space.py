@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from advisor.fuse.kernels.expression import REDUCTIONS, ROW_LENGTH, Access, Input, Operation
@@ -48,7 +49,8 @@ class Space:
         """Say for each input whether it has a value for each column or one for the whole row.
 
         Raises:
-            NotExpressible: An input of a reduction has some of the reduced axes and others not, or may have.
+            NotExpressible: An input of a reduction has some of the reduced axes and others not, or may have; or a view
+                moves axes that are reduced.
         """
         columns = range(self._reduced or self._widest_row())
         along: dict[tuple[int | None, ...], int] = {}
@@ -57,8 +59,11 @@ class Space:
             on_row = dims is not None and all(length == 1 for length in lengths)
             if not on_row:
                 along[lengths] = along.get(lengths, 0) + 1
-            dtype = self._formula.values[place].dtype
-            self._formula.values[place] = Input(dtype, Access.ROW if on_row else Access.COLUMNS)
+            tensor = self._formula.values[place]
+            assert isinstance(tensor, Input)
+            if tensor.view.in_place < max(self._reduced, 1):
+                raise NotExpressible("the elements of a row do not lie together")
+            self._formula.values[place] = replace(tensor, access=Access.ROW if on_row else Access.COLUMNS)
         are_sure = len(along) < 2 and all(None not in lengths or count == 1 for lengths, count in along.items())
         if self._reduced > 1 and not are_sure:
             raise NotExpressible("a tensor may have only some of the reduced axes")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from advisor.fuse.kernels.expression import Access
 from advisor.fuse.kernels.flow import Flow
 from advisor.fuse.kernels.groups import express
+from advisor.fuse.kernels.view import copies_nothing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -64,8 +65,9 @@ def total(parts: Iterable[Traffic]) -> Traffic:
 def traffic(group: Group, scope: Scope, flow: Flow | None = None) -> Traffic:
     """What GROUP saves in the graph of SCOPE, whose FLOW may be given where it is known."""
     flow = flow or Flow(scope.graph)
-    alone = [express([node], scope, flow).expression for node in group.nodes]
-    inner = [value for node in group.nodes for value in node.outputs if value.uses() and value not in group.outputs]
+    nodes = [node for node in group.nodes if not copies_nothing(node)]
+    alone = [express([node], scope, flow).expression for node in nodes]
+    inner = [value for node in nodes for value in node.outputs if value.uses() and value not in group.outputs]
     sizes: list[int | None] = []
     for value in inner:
         dims, dtype = scope.shape(value), scope.dtype(value)
@@ -77,7 +79,7 @@ def traffic(group: Group, scope: Scope, flow: Flow | None = None) -> Traffic:
         stores_before=sum(map(_stores, alone)),
         loads_after=_loads(group.expression),
         stores_after=_stores(group.expression),
-        kernels_saved=len(group.nodes) - 1,
+        kernels_saved=len(nodes) - 1,
         bytes_saved=None if None in sizes else sum(size for size in sizes if size is not None),
     )
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from advisor.fuse.kernels.expression import Expression, Operation
+    from advisor.fuse.kernels.view import View
 
 HALVES = {ir.DataType.FLOAT16, ir.DataType.BFLOAT16}
 
@@ -71,8 +72,20 @@ ELEMENTWISE: dict[str, Callable[..., Any]] = {
 REDUCTIONS: dict[str, Callable[..., Any]] = {"ReduceMax": np.max, "ReduceMin": np.min, "ReduceSum": np.sum}
 
 
+def seen(array: NDArray[Any], view: View) -> NDArray[Any]:
+    """An array as a view shows it."""
+    if view.lengths:
+        array = array if array.ndim else array[None]
+        lengths = (1,) * len(view.lengths) if array.shape[-1] == 1 != view.last else view.lengths
+        array = array.reshape(*array.shape[:-1], *lengths)
+    if view.order:
+        array = array.reshape((1,) * (len(view.order) - array.ndim) + array.shape).transpose(view.order)
+    return array
+
+
 def compute(expression: Expression, inputs: Sequence[NDArray[Any]]) -> list[NDArray[Any]]:
     """The outputs of a kernel, by NumPy; halves are computed in float32, as kernels do."""
+    inputs = [seen(array, tensor.view) for array, tensor in zip(inputs, expression.inputs, strict=True)]
     full = np.broadcast_shapes(*(array.shape for array in inputs))
     reduced = expression.reduced
     row = full[: len(full) - reduced] + (1,) * reduced

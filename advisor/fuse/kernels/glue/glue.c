@@ -100,11 +100,21 @@ static void release(const Api *api, void *memory) {
 typedef void (*KernelFunction)(void *const *inputs, void *const *outputs, const i64 *row_strides,
                                const i64 *column_strides, i64 rows, i64 columns);
 
+// How an input's axes become those of the kernel: the last one is split, then all get another order.
+typedef struct {
+  i64 last;              // length of the input's last axis, where it is split
+  i32 pieces;            // axes in the place of the last one; 0 leaves it
+  i32 axes;              // of the result; 0 leaves their order
+  i64 length[MOST_AXES]; // of the pieces
+  i32 order[MOST_AXES];  // for each axis of the result, that of the split input
+} View;
+
 typedef struct {
   i32 type;     // ONNXTensorElementDataType
   i32 bytes;    // of an element
   i32 on_row;   // 0: a value for each column; 1: one for the row; 2: it must be, for an output on the row needs it
   i32 keepdims; // of an output on the row: whether the reduced axes stay, as 1
+  const View *view; // of an input; null where its axes are the kernel's
 } Tensor;
 
 struct CustomOp;
@@ -226,6 +236,7 @@ typedef struct {
 typedef struct {
   i32 rank;
   i64 extent[MOST_AXES];
+  i64 stride[MOST_AXES]; // of an input: elements to the next place along an axis
 } Extents;
 
 typedef struct {
@@ -269,6 +280,74 @@ static Status *read_shape(const Job *job, const Value *value, u64 *rank, i64 *ex
   return 0;
 }
 
+static void set_dense(Extents *input) {
+  i64 step = 1;
+  for (i32 axis = input->rank - 1; axis >= 0; axis--) {
+    input->stride[axis] = step;
+    step *= input->extent[axis];
+  }
+}
+
+static Status *complain_of_shape(const Api *api, const Descriptor *descriptor, i32 place, const Extents *input) {
+  Message message;
+  say_operator(&message, descriptor);
+  say(&message, "input ");
+  say_number(&message, place);
+  say(&message, " has the shape ");
+  say_shape(&message, input->extent, input->rank);
+  say(&message, ", for which the kernel was not made");
+  return create_status(api, INVALID_ARGUMENT, message.text);
+}
+
+// By hand: the assignment of a structure becomes a call of memcpy.
+static void copy_extents(Extents *target, const Extents *source) {
+  target->rank = source->rank;
+  for (i32 axis = 0; axis < source->rank; axis++) {
+    target->extent[axis] = source->extent[axis];
+    target->stride[axis] = source->stride[axis];
+  }
+}
+
+// An axis of 1 in front of the others.
+static void add_axis(Extents *input) {
+  for (i32 axis = input->rank++; axis > 0; axis--) {
+    input->extent[axis] = input->extent[axis - 1];
+    input->stride[axis] = input->stride[axis - 1];
+  }
+  input->extent[0] = 1;
+  input->stride[0] = 0;
+}
+
+// The input as its view shows it. What is 1 along the last axis, or has fewer axes, is broadcast.
+static Status *look_through(const View *view, const Api *api, const Descriptor *descriptor, i32 place, Extents *input) {
+  Extents seen, split;
+  copy_extents(&seen, input);
+  if (view->pieces) {
+    if (!seen.rank) add_axis(&seen);
+    i32 first = --seen.rank, is_single = seen.extent[first] == 1;
+    if ((seen.extent[first] != view->last && !is_single) || first + view->pieces > MOST_AXES)
+      return complain_of_shape(api, descriptor, place, input);
+    i64 step = 1;
+    for (i32 piece = view->pieces - 1; piece >= 0; piece--) {
+      seen.extent[first + piece] = is_single ? 1 : view->length[piece];
+      seen.stride[first + piece] = step;
+      step *= seen.extent[first + piece];
+    }
+    seen.rank += view->pieces;
+  }
+  if (view->axes) {
+    if (seen.rank > view->axes) return complain_of_shape(api, descriptor, place, input);
+    while (seen.rank < view->axes) add_axis(&seen);
+    copy_extents(&split, &seen);
+    for (i32 axis = 0; axis < view->axes; axis++) {
+      seen.extent[axis] = split.extent[view->order[axis]];
+      seen.stride[axis] = split.stride[view->order[axis]];
+    }
+  }
+  copy_extents(input, &seen);
+  return 0;
+}
+
 static Status *read_input(Job *job, Context *context, i32 place, Extents *extents) {
   const Api *api = job->api;
   const Value *value = 0;
@@ -281,7 +360,9 @@ static Status *read_input(Job *job, Context *context, i32 place, Extents *extent
   RETURN_IF_FAILED(read_shape(job, value, &rank, extents->extent));
   if (rank > MOST_AXES) return complain(api, job->descriptor, NOT_IMPLEMENTED, "a tensor of more than 8 axes");
   extents->rank = (i32)rank;
-  return 0;
+  set_dense(extents);
+  const View *view = job->descriptor->tensor[place].view;
+  return view ? look_through(view, api, job->descriptor, place, extents) : 0;
 }
 
 static Status *write_output(const Api *api, const Descriptor *descriptor, Context *context, i32 place,
@@ -325,6 +406,7 @@ static Status *broadcast(const Api *api, const Descriptor *descriptor, Extents *
         return create_status(api, INVALID_ARGUMENT, message.text);
       }
       input->extent[axis] = extent;
+      input->stride[axis] = axis >= missing ? input->stride[axis - missing] : 0;
       if (extent != 1) full->extent[axis] = extent;
     }
     input->rank = full->rank;
@@ -341,34 +423,34 @@ static void copy_element(u8 *target, const u8 *source, i32 bytes) {
   else *target = *source;
 }
 
-// Where an input repeats along some of the reduced axes but not along all, no one stride leads from column to column:
-// the input is written out with all its columns, once. Rare, and right.
+// Where an input repeats along some of the reduced axes but not along all, or has them apart, no one stride leads from
+// column to column: the input is written out with all its columns, once. Rare, and right.
 static Status *expand(Job *job, i32 place, Extents *input, const Extents *full, i32 first) {
   i32 bytes = job->descriptor->tensor[place].bytes;
-  i64 rows = product(input->extent, 0, first), own = product(input->extent, first, input->rank);
-  i64 columns = product(full->extent, first, full->rank);
-  RETURN_IF_FAILED(allocate(job->api, (u64)(rows * columns * bytes), &job->scratch[place]));
+  Extents whole;
+  copy_extents(&whole, input);
+  for (i32 axis = first; axis < full->rank; axis++) whole.extent[axis] = full->extent[axis];
+  i64 count = product(whole.extent, 0, whole.rank);
+  RETURN_IF_FAILED(allocate(job->api, (u64)(count * bytes), &job->scratch[place]));
   u8 *target = job->scratch[place];
-  for (i64 row = 0; row < rows; row++) {
-    for (i64 column = 0; column < columns; column++) {
-      i64 rest = column, offset = 0, step = 1;
-      for (i32 axis = full->rank - 1; axis >= first; axis--) {
-        if (input->extent[axis] != 1) offset += rest % full->extent[axis] * step;
-        rest /= full->extent[axis];
-        step *= input->extent[axis];
-      }
-      copy_element(target, job->data[place] + (row * own + offset) * bytes, bytes);
-      target += bytes;
+  for (i64 element = 0; element < count; element++) {
+    i64 rest = element, offset = 0;
+    for (i32 axis = whole.rank - 1; axis >= 0; axis--) {
+      if (input->extent[axis] != 1) offset += rest % whole.extent[axis] * input->stride[axis];
+      rest /= whole.extent[axis];
     }
+    copy_element(target, job->data[place] + offset * bytes, bytes);
+    target += bytes;
   }
-  for (i32 axis = first; axis < full->rank; axis++) input->extent[axis] = full->extent[axis];
+  set_dense(&whole);
+  copy_extents(input, &whole);
   job->data[place] = job->scratch[place];
   return 0;
 }
 
-// Elements to the next place along an axis of a dense tensor; 0 where it repeats.
+// Elements to the next place along an axis; 0 where the input repeats.
 static i64 stride_along(const Extents *input, i32 axis) {
-  return input->extent[axis] == 1 ? 0 : product(input->extent, axis + 1, input->rank);
+  return input->extent[axis] == 1 ? 0 : input->stride[axis];
 }
 
 // The axes before LAST, with neighbours made one wherever every input allows it: outermost first.
@@ -398,17 +480,21 @@ static Status *lay_out(Job *job, Extents *inputs, const Extents *full, i32 may_e
   if (descriptor->reduced) {
     layout->columns = product(full->extent, first, full->rank);
     for (i32 place = 0; place < count; place++) {
+      const Extents *input = &inputs[place];
       i32 dense = 1, single = 1;
-      for (i32 axis = first; axis < full->rank; axis++) {
-        dense &= inputs[place].extent[axis] == full->extent[axis];
-        single &= inputs[place].extent[axis] == 1;
+      i64 step = 1;
+      for (i32 axis = full->rank - 1; axis >= first; axis--) {
+        i64 extent = input->extent[axis];
+        dense &= extent == full->extent[axis] && (extent == 1 || input->stride[axis] == step);
+        single &= extent == 1;
+        step *= extent;
       }
       if (!single && descriptor->tensor[place].on_row == 2)
         return complain(job->api, descriptor, INVALID_ARGUMENT,
                         "an input has several values a row, and an output that has one needs it");
       if (!dense && !single && layout->columns) {
         if (!may_expand)
-          return complain(job->api, descriptor, NOT_IMPLEMENTED, "an input repeats along some of the reduced axes only");
+          return complain(job->api, descriptor, NOT_IMPLEMENTED, "an input's reduced axes are no row of elements");
         RETURN_IF_FAILED(expand(job, place, &inputs[place], full, first));
       }
       layout->stride[place].column = !single;
@@ -537,7 +623,7 @@ static Status *run(Job *job, const Kernel *kernel, Context *context) {
   for (i32 place = 0; place < descriptor->inputs; place++) {
     job->column_stride[place] = layout->stride[place].column;
     job->row_stride[place] = layout->axes ? layout->stride[place].row[layout->axes - 1] : 0;
-    as_made &= layout->columns <= 1 || !descriptor->tensor[place].on_row == !!layout->stride[place].column;
+    as_made &= layout->columns <= 1 || layout->stride[place].column == !descriptor->tensor[place].on_row;
   }
   job->kernel = as_made ? kernel->fast : kernel->any;
   cut(job);

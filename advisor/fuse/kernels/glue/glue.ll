@@ -3,7 +3,7 @@
 %struct.Operator = type { %struct.CustomOp, ptr }
 %struct.CustomOp = type { i32, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr, ptr }
 %struct.Descriptor = type { ptr, ptr, ptr, ptr, [3 x ptr], [3 x ptr], i32, i32, i32, i32, [16 x %struct.Tensor] }
-%struct.Tensor = type { i32, i32, i32, i32 }
+%struct.Tensor = type { i32, i32, i32, i32, ptr }
 %struct.Kernel = type { ptr, ptr, i32, ptr, ptr, %struct.Driver, [8 x %struct.anon], i32, i32 }
 %struct.Driver = type { ptr, ptr, ptr, ptr }
 %struct.anon = type { ptr, ptr, ptr }
@@ -13,7 +13,8 @@
 %struct.Message = type { i32, [400 x i8] }
 %struct.ApiBase = type { ptr, ptr }
 %struct.Api = type { [512 x ptr] }
-%struct.Extents = type { i32, [8 x i64] }
+%struct.Extents = type { i32, [8 x i64], [8 x i64] }
+%struct.View = type { i64, i32, i32, [8 x i64], [8 x i32] }
 
 @find_library = hidden constant ptr @dlopen, align 8
 @find_function = hidden constant ptr @dlsym, align 8
@@ -32,26 +33,28 @@
 @.str.5 = private unnamed_addr constant [20 x i8] c"an input is missing\00", align 1
 @.str.6 = private unnamed_addr constant [29 x i8] c"a tensor of more than 8 axes\00", align 1
 @.str.7 = private unnamed_addr constant [7 x i8] c"input \00", align 1
-@.str.8 = private unnamed_addr constant [27 x i8] c" does not broadcast: axis \00", align 1
-@.str.9 = private unnamed_addr constant [5 x i8] c" is \00", align 1
-@.str.10 = private unnamed_addr constant [12 x i8] c" there and \00", align 1
-@.str.11 = private unnamed_addr constant [35 x i8] c" in the shape of those before it, \00", align 1
-@.str.12 = private unnamed_addr constant [44 x i8] c"the inputs have fewer axes than are reduced\00", align 1
-@.str.13 = private unnamed_addr constant [2 x i8] c"[\00", align 1
-@.str.14 = private unnamed_addr constant [2 x i8] c",\00", align 1
-@.str.15 = private unnamed_addr constant [2 x i8] c"]\00", align 1
-@.str.16 = private unnamed_addr constant [28 x i8] c"ONNX Runtime gave no output\00", align 1
-@.str.17 = private unnamed_addr constant [71 x i8] c"an input has several values a row, and an output that has one needs it\00", align 1
-@.str.18 = private unnamed_addr constant [53 x i8] c"an input repeats along some of the reduced axes only\00", align 1
-@.str.19 = private unnamed_addr constant [15 x i8] c"cuModuleUnload\00", align 1
-@.str.20 = private unnamed_addr constant [13 x i8] c"libcuda.so.1\00", align 1
-@.str.21 = private unnamed_addr constant [15 x i8] c"cuLaunchKernel\00", align 1
-@.str.22 = private unnamed_addr constant [16 x i8] c"cuCtxGetCurrent\00", align 1
-@.str.23 = private unnamed_addr constant [46 x i8] c"one session runs in more than 8 CUDA contexts\00", align 1
-@.str.24 = private unnamed_addr constant [19 x i8] c"cuModuleLoadDataEx\00", align 1
-@.str.25 = private unnamed_addr constant [20 x i8] c"cuModuleGetFunction\00", align 1
-@.str.26 = private unnamed_addr constant [68 x i8] c"libcuda.so.1 of the NVIDIA driver does not load or lacks a function\00", align 1
-@.str.27 = private unnamed_addr constant [41 x i8] c" of the NVIDIA driver failed with error \00", align 1
+@.str.8 = private unnamed_addr constant [16 x i8] c" has the shape \00", align 1
+@.str.9 = private unnamed_addr constant [36 x i8] c", for which the kernel was not made\00", align 1
+@.str.10 = private unnamed_addr constant [2 x i8] c"[\00", align 1
+@.str.11 = private unnamed_addr constant [2 x i8] c",\00", align 1
+@.str.12 = private unnamed_addr constant [2 x i8] c"]\00", align 1
+@.str.13 = private unnamed_addr constant [27 x i8] c" does not broadcast: axis \00", align 1
+@.str.14 = private unnamed_addr constant [5 x i8] c" is \00", align 1
+@.str.15 = private unnamed_addr constant [12 x i8] c" there and \00", align 1
+@.str.16 = private unnamed_addr constant [35 x i8] c" in the shape of those before it, \00", align 1
+@.str.17 = private unnamed_addr constant [44 x i8] c"the inputs have fewer axes than are reduced\00", align 1
+@.str.18 = private unnamed_addr constant [28 x i8] c"ONNX Runtime gave no output\00", align 1
+@.str.19 = private unnamed_addr constant [71 x i8] c"an input has several values a row, and an output that has one needs it\00", align 1
+@.str.20 = private unnamed_addr constant [47 x i8] c"an input's reduced axes are no row of elements\00", align 1
+@.str.21 = private unnamed_addr constant [15 x i8] c"cuModuleUnload\00", align 1
+@.str.22 = private unnamed_addr constant [13 x i8] c"libcuda.so.1\00", align 1
+@.str.23 = private unnamed_addr constant [15 x i8] c"cuLaunchKernel\00", align 1
+@.str.24 = private unnamed_addr constant [16 x i8] c"cuCtxGetCurrent\00", align 1
+@.str.25 = private unnamed_addr constant [46 x i8] c"one session runs in more than 8 CUDA contexts\00", align 1
+@.str.26 = private unnamed_addr constant [19 x i8] c"cuModuleLoadDataEx\00", align 1
+@.str.27 = private unnamed_addr constant [20 x i8] c"cuModuleGetFunction\00", align 1
+@.str.28 = private unnamed_addr constant [68 x i8] c"libcuda.so.1 of the NVIDIA driver does not load or lacks a function\00", align 1
+@.str.29 = private unnamed_addr constant [41 x i8] c" of the NVIDIA driver failed with error \00", align 1
 
 declare extern_weak ptr @dlopen(ptr noundef, i32 noundef) #0
 
@@ -459,7 +462,7 @@ define internal void @destroy_on_gpu(ptr noundef %0) #1 {
   br i1 %10, label %11, label %38
 
 11:                                               ; preds = %1
-  %12 = call ptr @driver_function(ptr noundef @.str.19) #2
+  %12 = call ptr @driver_function(ptr noundef @.str.21) #2
   store ptr %12, ptr %4, align 8
   store i32 0, ptr %5, align 4
   br label %13
@@ -1344,13 +1347,13 @@ define internal ptr @run(ptr noundef %0, ptr noundef %1, ptr noundef %2) #1 {
   store i32 0, ptr %11, align 4
   br label %17
 
-17:                                               ; preds = %93, %3
+17:                                               ; preds = %90, %3
   %18 = load i32, ptr %11, align 4
   %19 = load ptr, ptr %8, align 8
   %20 = getelementptr inbounds nuw %struct.Descriptor, ptr %19, i32 0, i32 6
   %21 = load i32, ptr %20, align 8
   %22 = icmp slt i32 %18, %21
-  br i1 %22, label %23, label %96
+  br i1 %22, label %23, label %93
 
 23:                                               ; preds = %17
   %24 = load ptr, ptr %9, align 8
@@ -1402,108 +1405,105 @@ define internal ptr @run(ptr noundef %0, ptr noundef %1, ptr noundef %2) #1 {
   %62 = getelementptr inbounds nuw %struct.Layout, ptr %61, i32 0, i32 1
   %63 = load i64, ptr %62, align 8
   %64 = icmp sle i64 %63, 1
-  br i1 %64, label %88, label %65
+  br i1 %64, label %85, label %65
 
 65:                                               ; preds = %54
-  %66 = load ptr, ptr %8, align 8
-  %67 = getelementptr inbounds nuw %struct.Descriptor, ptr %66, i32 0, i32 10
+  %66 = load ptr, ptr %9, align 8
+  %67 = getelementptr inbounds nuw %struct.Layout, ptr %66, i32 0, i32 4
   %68 = load i32, ptr %11, align 4
   %69 = sext i32 %68 to i64
-  %70 = getelementptr inbounds [16 x %struct.Tensor], ptr %67, i64 0, i64 %69
-  %71 = getelementptr inbounds nuw %struct.Tensor, ptr %70, i32 0, i32 2
-  %72 = load i32, ptr %71, align 8
-  %73 = icmp ne i32 %72, 0
-  %74 = xor i1 %73, true
-  %75 = zext i1 %74 to i32
-  %76 = load ptr, ptr %9, align 8
-  %77 = getelementptr inbounds nuw %struct.Layout, ptr %76, i32 0, i32 4
-  %78 = load i32, ptr %11, align 4
-  %79 = sext i32 %78 to i64
-  %80 = getelementptr inbounds [16 x %struct.anon.0], ptr %77, i64 0, i64 %79
-  %81 = getelementptr inbounds nuw %struct.anon.0, ptr %80, i32 0, i32 1
-  %82 = load i64, ptr %81, align 8
-  %83 = icmp ne i64 %82, 0
-  %84 = xor i1 %83, true
-  %85 = xor i1 %84, true
-  %86 = zext i1 %85 to i32
-  %87 = icmp eq i32 %75, %86
-  br label %88
+  %70 = getelementptr inbounds [16 x %struct.anon.0], ptr %67, i64 0, i64 %69
+  %71 = getelementptr inbounds nuw %struct.anon.0, ptr %70, i32 0, i32 1
+  %72 = load i64, ptr %71, align 8
+  %73 = load ptr, ptr %8, align 8
+  %74 = getelementptr inbounds nuw %struct.Descriptor, ptr %73, i32 0, i32 10
+  %75 = load i32, ptr %11, align 4
+  %76 = sext i32 %75 to i64
+  %77 = getelementptr inbounds [16 x %struct.Tensor], ptr %74, i64 0, i64 %76
+  %78 = getelementptr inbounds nuw %struct.Tensor, ptr %77, i32 0, i32 2
+  %79 = load i32, ptr %78, align 8
+  %80 = icmp ne i32 %79, 0
+  %81 = xor i1 %80, true
+  %82 = zext i1 %81 to i32
+  %83 = sext i32 %82 to i64
+  %84 = icmp eq i64 %72, %83
+  br label %85
 
-88:                                               ; preds = %65, %54
-  %89 = phi i1 [ true, %54 ], [ %87, %65 ]
-  %90 = zext i1 %89 to i32
-  %91 = load i32, ptr %10, align 4
-  %92 = and i32 %91, %90
-  store i32 %92, ptr %10, align 4
-  br label %93
+85:                                               ; preds = %65, %54
+  %86 = phi i1 [ true, %54 ], [ %84, %65 ]
+  %87 = zext i1 %86 to i32
+  %88 = load i32, ptr %10, align 4
+  %89 = and i32 %88, %87
+  store i32 %89, ptr %10, align 4
+  br label %90
 
-93:                                               ; preds = %88
-  %94 = load i32, ptr %11, align 4
-  %95 = add nsw i32 %94, 1
-  store i32 %95, ptr %11, align 4
+90:                                               ; preds = %85
+  %91 = load i32, ptr %11, align 4
+  %92 = add nsw i32 %91, 1
+  store i32 %92, ptr %11, align 4
   br label %17
 
-96:                                               ; preds = %17
-  %97 = load i32, ptr %10, align 4
-  %98 = icmp ne i32 %97, 0
-  br i1 %98, label %99, label %103
+93:                                               ; preds = %17
+  %94 = load i32, ptr %10, align 4
+  %95 = icmp ne i32 %94, 0
+  br i1 %95, label %96, label %100
 
-99:                                               ; preds = %96
-  %100 = load ptr, ptr %6, align 8
-  %101 = getelementptr inbounds nuw %struct.Kernel, ptr %100, i32 0, i32 3
-  %102 = load ptr, ptr %101, align 8
-  br label %107
+96:                                               ; preds = %93
+  %97 = load ptr, ptr %6, align 8
+  %98 = getelementptr inbounds nuw %struct.Kernel, ptr %97, i32 0, i32 3
+  %99 = load ptr, ptr %98, align 8
+  br label %104
 
-103:                                              ; preds = %96
-  %104 = load ptr, ptr %6, align 8
-  %105 = getelementptr inbounds nuw %struct.Kernel, ptr %104, i32 0, i32 4
-  %106 = load ptr, ptr %105, align 8
-  br label %107
+100:                                              ; preds = %93
+  %101 = load ptr, ptr %6, align 8
+  %102 = getelementptr inbounds nuw %struct.Kernel, ptr %101, i32 0, i32 4
+  %103 = load ptr, ptr %102, align 8
+  br label %104
 
-107:                                              ; preds = %103, %99
-  %108 = phi ptr [ %102, %99 ], [ %106, %103 ]
+104:                                              ; preds = %100, %96
+  %105 = phi ptr [ %99, %96 ], [ %103, %100 ]
+  %106 = load ptr, ptr %5, align 8
+  %107 = getelementptr inbounds nuw %struct.Job, ptr %106, i32 0, i32 3
+  store ptr %105, ptr %107, align 8
+  %108 = load ptr, ptr %5, align 8
+  call void @cut(ptr noundef %108) #2
   %109 = load ptr, ptr %5, align 8
-  %110 = getelementptr inbounds nuw %struct.Job, ptr %109, i32 0, i32 3
-  store ptr %108, ptr %110, align 8
-  %111 = load ptr, ptr %5, align 8
-  call void @cut(ptr noundef %111) #2
-  %112 = load ptr, ptr %5, align 8
-  %113 = getelementptr inbounds nuw %struct.Job, ptr %112, i32 0, i32 9
-  %114 = load i64, ptr %113, align 8
-  %115 = icmp sgt i64 %114, 1
-  br i1 %115, label %116, label %129
+  %110 = getelementptr inbounds nuw %struct.Job, ptr %109, i32 0, i32 9
+  %111 = load i64, ptr %110, align 8
+  %112 = icmp sgt i64 %111, 1
+  br i1 %112, label %113, label %126
 
-116:                                              ; preds = %107
-  %117 = load ptr, ptr %5, align 8
-  %118 = getelementptr inbounds nuw %struct.Job, ptr %117, i32 0, i32 0
+113:                                              ; preds = %104
+  %114 = load ptr, ptr %5, align 8
+  %115 = getelementptr inbounds nuw %struct.Job, ptr %114, i32 0, i32 0
+  %116 = load ptr, ptr %115, align 8
+  %117 = getelementptr inbounds nuw %struct.Api, ptr %116, i32 0, i32 0
+  %118 = getelementptr inbounds [512 x ptr], ptr %117, i64 0, i64 274
   %119 = load ptr, ptr %118, align 8
-  %120 = getelementptr inbounds nuw %struct.Api, ptr %119, i32 0, i32 0
-  %121 = getelementptr inbounds [512 x ptr], ptr %120, i64 0, i64 274
-  %122 = load ptr, ptr %121, align 8
-  %123 = load ptr, ptr %7, align 8
+  %120 = load ptr, ptr %7, align 8
+  %121 = load ptr, ptr %5, align 8
+  %122 = getelementptr inbounds nuw %struct.Job, ptr %121, i32 0, i32 9
+  %123 = load i64, ptr %122, align 8
   %124 = load ptr, ptr %5, align 8
-  %125 = getelementptr inbounds nuw %struct.Job, ptr %124, i32 0, i32 9
-  %126 = load i64, ptr %125, align 8
+  %125 = call ptr %119(ptr noundef %120, ptr noundef @run_piece, i64 noundef %123, i64 noundef 0, ptr noundef %124) #2
+  store ptr %125, ptr %4, align 8
+  br label %134
+
+126:                                              ; preds = %104
   %127 = load ptr, ptr %5, align 8
-  %128 = call ptr %122(ptr noundef %123, ptr noundef @run_piece, i64 noundef %126, i64 noundef 0, ptr noundef %127) #2
-  store ptr %128, ptr %4, align 8
-  br label %137
-
-129:                                              ; preds = %107
-  %130 = load ptr, ptr %5, align 8
+  %128 = load ptr, ptr %9, align 8
+  %129 = getelementptr inbounds nuw %struct.Layout, ptr %128, i32 0, i32 0
+  %130 = load i64, ptr %129, align 8
   %131 = load ptr, ptr %9, align 8
-  %132 = getelementptr inbounds nuw %struct.Layout, ptr %131, i32 0, i32 0
+  %132 = getelementptr inbounds nuw %struct.Layout, ptr %131, i32 0, i32 1
   %133 = load i64, ptr %132, align 8
-  %134 = load ptr, ptr %9, align 8
-  %135 = getelementptr inbounds nuw %struct.Layout, ptr %134, i32 0, i32 1
-  %136 = load i64, ptr %135, align 8
-  call void @run_on(ptr noundef %130, i64 noundef 0, i64 noundef %133, i64 noundef 0, i64 noundef %136) #2
+  call void @run_on(ptr noundef %127, i64 noundef 0, i64 noundef %130, i64 noundef 0, i64 noundef %133) #2
   store ptr null, ptr %4, align 8
-  br label %137
+  br label %134
 
-137:                                              ; preds = %129, %116
-  %138 = load ptr, ptr %4, align 8
-  ret ptr %138
+134:                                              ; preds = %126, %113
+  %135 = load ptr, ptr %4, align 8
+  ret ptr %135
 }
 
 ; Function Attrs: nounwind uwtable
@@ -1519,131 +1519,164 @@ define internal ptr @read_input(ptr noundef %0, ptr noundef %1, i32 noundef %2, 
   %13 = alloca ptr, align 8
   %14 = alloca ptr, align 8
   %15 = alloca ptr, align 8
+  %16 = alloca ptr, align 8
   store ptr %0, ptr %6, align 8
   store ptr %1, ptr %7, align 8
   store i32 %2, ptr %8, align 4
   store ptr %3, ptr %9, align 8
-  %16 = load ptr, ptr %6, align 8
-  %17 = getelementptr inbounds nuw %struct.Job, ptr %16, i32 0, i32 0
-  %18 = load ptr, ptr %17, align 8
-  store ptr %18, ptr %10, align 8
+  %17 = load ptr, ptr %6, align 8
+  %18 = getelementptr inbounds nuw %struct.Job, ptr %17, i32 0, i32 0
+  %19 = load ptr, ptr %18, align 8
+  store ptr %19, ptr %10, align 8
   store ptr null, ptr %11, align 8
   store i64 0, ptr %12, align 8
-  br label %19
+  br label %20
 
-19:                                               ; preds = %4
-  %20 = load ptr, ptr %10, align 8
-  %21 = getelementptr inbounds nuw %struct.Api, ptr %20, i32 0, i32 0
-  %22 = getelementptr inbounds [512 x ptr], ptr %21, i64 0, i64 90
-  %23 = load ptr, ptr %22, align 8
-  %24 = load ptr, ptr %7, align 8
-  %25 = load i32, ptr %8, align 4
-  %26 = sext i32 %25 to i64
-  %27 = call ptr %23(ptr noundef %24, i64 noundef %26, ptr noundef %11) #2
-  store ptr %27, ptr %13, align 8
-  %28 = load ptr, ptr %13, align 8
-  %29 = icmp ne ptr %28, null
-  br i1 %29, label %30, label %32
+20:                                               ; preds = %4
+  %21 = load ptr, ptr %10, align 8
+  %22 = getelementptr inbounds nuw %struct.Api, ptr %21, i32 0, i32 0
+  %23 = getelementptr inbounds [512 x ptr], ptr %22, i64 0, i64 90
+  %24 = load ptr, ptr %23, align 8
+  %25 = load ptr, ptr %7, align 8
+  %26 = load i32, ptr %8, align 4
+  %27 = sext i32 %26 to i64
+  %28 = call ptr %24(ptr noundef %25, i64 noundef %27, ptr noundef %11) #2
+  store ptr %28, ptr %13, align 8
+  %29 = load ptr, ptr %13, align 8
+  %30 = icmp ne ptr %29, null
+  br i1 %30, label %31, label %33
 
-30:                                               ; preds = %19
-  %31 = load ptr, ptr %13, align 8
-  store ptr %31, ptr %5, align 8
-  br label %87
+31:                                               ; preds = %20
+  %32 = load ptr, ptr %13, align 8
+  store ptr %32, ptr %5, align 8
+  br label %112
 
-32:                                               ; preds = %19
-  br label %33
+33:                                               ; preds = %20
+  br label %34
 
-33:                                               ; preds = %32
-  %34 = load ptr, ptr %11, align 8
-  %35 = icmp ne ptr %34, null
-  br i1 %35, label %42, label %36
+34:                                               ; preds = %33
+  %35 = load ptr, ptr %11, align 8
+  %36 = icmp ne ptr %35, null
+  br i1 %36, label %43, label %37
 
-36:                                               ; preds = %33
-  %37 = load ptr, ptr %10, align 8
-  %38 = load ptr, ptr %6, align 8
-  %39 = getelementptr inbounds nuw %struct.Job, ptr %38, i32 0, i32 1
-  %40 = load ptr, ptr %39, align 8
-  %41 = call ptr @complain(ptr noundef %37, ptr noundef %40, i32 noundef 2, ptr noundef @.str.5) #2
-  store ptr %41, ptr %5, align 8
-  br label %87
+37:                                               ; preds = %34
+  %38 = load ptr, ptr %10, align 8
+  %39 = load ptr, ptr %6, align 8
+  %40 = getelementptr inbounds nuw %struct.Job, ptr %39, i32 0, i32 1
+  %41 = load ptr, ptr %40, align 8
+  %42 = call ptr @complain(ptr noundef %38, ptr noundef %41, i32 noundef 2, ptr noundef @.str.5) #2
+  store ptr %42, ptr %5, align 8
+  br label %112
 
-42:                                               ; preds = %33
-  br label %43
+43:                                               ; preds = %34
+  br label %44
 
-43:                                               ; preds = %42
-  %44 = load ptr, ptr %10, align 8
-  %45 = getelementptr inbounds nuw %struct.Api, ptr %44, i32 0, i32 0
-  %46 = getelementptr inbounds [512 x ptr], ptr %45, i64 0, i64 51
-  %47 = load ptr, ptr %46, align 8
-  %48 = load ptr, ptr %11, align 8
-  %49 = load ptr, ptr %6, align 8
-  %50 = getelementptr inbounds nuw %struct.Job, ptr %49, i32 0, i32 7
-  %51 = load i32, ptr %8, align 4
-  %52 = sext i32 %51 to i64
-  %53 = getelementptr inbounds [16 x ptr], ptr %50, i64 0, i64 %52
-  %54 = call ptr %47(ptr noundef %48, ptr noundef %53) #2
-  store ptr %54, ptr %14, align 8
-  %55 = load ptr, ptr %14, align 8
-  %56 = icmp ne ptr %55, null
-  br i1 %56, label %57, label %59
+44:                                               ; preds = %43
+  %45 = load ptr, ptr %10, align 8
+  %46 = getelementptr inbounds nuw %struct.Api, ptr %45, i32 0, i32 0
+  %47 = getelementptr inbounds [512 x ptr], ptr %46, i64 0, i64 51
+  %48 = load ptr, ptr %47, align 8
+  %49 = load ptr, ptr %11, align 8
+  %50 = load ptr, ptr %6, align 8
+  %51 = getelementptr inbounds nuw %struct.Job, ptr %50, i32 0, i32 7
+  %52 = load i32, ptr %8, align 4
+  %53 = sext i32 %52 to i64
+  %54 = getelementptr inbounds [16 x ptr], ptr %51, i64 0, i64 %53
+  %55 = call ptr %48(ptr noundef %49, ptr noundef %54) #2
+  store ptr %55, ptr %14, align 8
+  %56 = load ptr, ptr %14, align 8
+  %57 = icmp ne ptr %56, null
+  br i1 %57, label %58, label %60
 
-57:                                               ; preds = %43
-  %58 = load ptr, ptr %14, align 8
-  store ptr %58, ptr %5, align 8
-  br label %87
+58:                                               ; preds = %44
+  %59 = load ptr, ptr %14, align 8
+  store ptr %59, ptr %5, align 8
+  br label %112
 
-59:                                               ; preds = %43
-  br label %60
-
-60:                                               ; preds = %59
+60:                                               ; preds = %44
   br label %61
 
 61:                                               ; preds = %60
-  %62 = load ptr, ptr %6, align 8
-  %63 = load ptr, ptr %11, align 8
-  %64 = load ptr, ptr %9, align 8
-  %65 = getelementptr inbounds nuw %struct.Extents, ptr %64, i32 0, i32 1
-  %66 = getelementptr inbounds [8 x i64], ptr %65, i64 0, i64 0
-  %67 = call ptr @read_shape(ptr noundef %62, ptr noundef %63, ptr noundef %12, ptr noundef %66) #2
-  store ptr %67, ptr %15, align 8
-  %68 = load ptr, ptr %15, align 8
-  %69 = icmp ne ptr %68, null
-  br i1 %69, label %70, label %72
+  br label %62
 
-70:                                               ; preds = %61
-  %71 = load ptr, ptr %15, align 8
-  store ptr %71, ptr %5, align 8
-  br label %87
+62:                                               ; preds = %61
+  %63 = load ptr, ptr %6, align 8
+  %64 = load ptr, ptr %11, align 8
+  %65 = load ptr, ptr %9, align 8
+  %66 = getelementptr inbounds nuw %struct.Extents, ptr %65, i32 0, i32 1
+  %67 = getelementptr inbounds [8 x i64], ptr %66, i64 0, i64 0
+  %68 = call ptr @read_shape(ptr noundef %63, ptr noundef %64, ptr noundef %12, ptr noundef %67) #2
+  store ptr %68, ptr %15, align 8
+  %69 = load ptr, ptr %15, align 8
+  %70 = icmp ne ptr %69, null
+  br i1 %70, label %71, label %73
 
-72:                                               ; preds = %61
-  br label %73
+71:                                               ; preds = %62
+  %72 = load ptr, ptr %15, align 8
+  store ptr %72, ptr %5, align 8
+  br label %112
 
-73:                                               ; preds = %72
-  %74 = load i64, ptr %12, align 8
-  %75 = icmp ugt i64 %74, 8
-  br i1 %75, label %76, label %82
+73:                                               ; preds = %62
+  br label %74
 
-76:                                               ; preds = %73
-  %77 = load ptr, ptr %10, align 8
-  %78 = load ptr, ptr %6, align 8
-  %79 = getelementptr inbounds nuw %struct.Job, ptr %78, i32 0, i32 1
-  %80 = load ptr, ptr %79, align 8
-  %81 = call ptr @complain(ptr noundef %77, ptr noundef %80, i32 noundef 9, ptr noundef @.str.6) #2
-  store ptr %81, ptr %5, align 8
-  br label %87
+74:                                               ; preds = %73
+  %75 = load i64, ptr %12, align 8
+  %76 = icmp ugt i64 %75, 8
+  br i1 %76, label %77, label %83
 
-82:                                               ; preds = %73
-  %83 = load i64, ptr %12, align 8
-  %84 = trunc i64 %83 to i32
-  %85 = load ptr, ptr %9, align 8
-  %86 = getelementptr inbounds nuw %struct.Extents, ptr %85, i32 0, i32 0
-  store i32 %84, ptr %86, align 8
-  store ptr null, ptr %5, align 8
-  br label %87
+77:                                               ; preds = %74
+  %78 = load ptr, ptr %10, align 8
+  %79 = load ptr, ptr %6, align 8
+  %80 = getelementptr inbounds nuw %struct.Job, ptr %79, i32 0, i32 1
+  %81 = load ptr, ptr %80, align 8
+  %82 = call ptr @complain(ptr noundef %78, ptr noundef %81, i32 noundef 9, ptr noundef @.str.6) #2
+  store ptr %82, ptr %5, align 8
+  br label %112
 
-87:                                               ; preds = %82, %76, %70, %57, %36, %30
-  %88 = load ptr, ptr %5, align 8
-  ret ptr %88
+83:                                               ; preds = %74
+  %84 = load i64, ptr %12, align 8
+  %85 = trunc i64 %84 to i32
+  %86 = load ptr, ptr %9, align 8
+  %87 = getelementptr inbounds nuw %struct.Extents, ptr %86, i32 0, i32 0
+  store i32 %85, ptr %87, align 8
+  %88 = load ptr, ptr %9, align 8
+  call void @set_dense(ptr noundef %88) #2
+  %89 = load ptr, ptr %6, align 8
+  %90 = getelementptr inbounds nuw %struct.Job, ptr %89, i32 0, i32 1
+  %91 = load ptr, ptr %90, align 8
+  %92 = getelementptr inbounds nuw %struct.Descriptor, ptr %91, i32 0, i32 10
+  %93 = load i32, ptr %8, align 4
+  %94 = sext i32 %93 to i64
+  %95 = getelementptr inbounds [16 x %struct.Tensor], ptr %92, i64 0, i64 %94
+  %96 = getelementptr inbounds nuw %struct.Tensor, ptr %95, i32 0, i32 4
+  %97 = load ptr, ptr %96, align 8
+  store ptr %97, ptr %16, align 8
+  %98 = load ptr, ptr %16, align 8
+  %99 = icmp ne ptr %98, null
+  br i1 %99, label %100, label %109
+
+100:                                              ; preds = %83
+  %101 = load ptr, ptr %16, align 8
+  %102 = load ptr, ptr %10, align 8
+  %103 = load ptr, ptr %6, align 8
+  %104 = getelementptr inbounds nuw %struct.Job, ptr %103, i32 0, i32 1
+  %105 = load ptr, ptr %104, align 8
+  %106 = load i32, ptr %8, align 4
+  %107 = load ptr, ptr %9, align 8
+  %108 = call ptr @look_through(ptr noundef %101, ptr noundef %102, ptr noundef %105, i32 noundef %106, ptr noundef %107) #2
+  br label %110
+
+109:                                              ; preds = %83
+  br label %110
+
+110:                                              ; preds = %109, %100
+  %111 = phi ptr [ %108, %100 ], [ null, %109 ]
+  store ptr %111, ptr %5, align 8
+  br label %112
+
+112:                                              ; preds = %110, %77, %71, %58, %37, %31
+  %113 = load ptr, ptr %5, align 8
+  ret ptr %113
 }
 
 ; Function Attrs: nounwind uwtable
@@ -1744,13 +1777,13 @@ define internal ptr @broadcast(ptr noundef %0, ptr noundef %1, ptr noundef %2, p
   store i32 0, ptr %12, align 4
   br label %67
 
-67:                                               ; preds = %180, %66
+67:                                               ; preds = %200, %66
   %68 = load i32, ptr %12, align 4
   %69 = load ptr, ptr %7, align 8
   %70 = getelementptr inbounds nuw %struct.Descriptor, ptr %69, i32 0, i32 6
   %71 = load i32, ptr %70, align 8
   %72 = icmp slt i32 %68, %71
-  br i1 %72, label %73, label %183
+  br i1 %72, label %73, label %203
 
 73:                                               ; preds = %67
   %74 = load ptr, ptr %8, align 8
@@ -1773,10 +1806,10 @@ define internal ptr @broadcast(ptr noundef %0, ptr noundef %1, ptr noundef %2, p
   store i32 %88, ptr %15, align 4
   br label %89
 
-89:                                               ; preds = %171, %73
+89:                                               ; preds = %191, %73
   %90 = load i32, ptr %15, align 4
   %91 = icmp sge i32 %90, 0
-  br i1 %91, label %92, label %174
+  br i1 %91, label %92, label %194
 
 92:                                               ; preds = %89
   %93 = load i32, ptr %15, align 4
@@ -1833,7 +1866,7 @@ define internal ptr @broadcast(ptr noundef %0, ptr noundef %1, ptr noundef %2, p
   %129 = load i32, ptr %12, align 4
   %130 = sext i32 %129 to i64
   call void @say_number(ptr noundef %17, i64 noundef %130) #2
-  call void @say(ptr noundef %17, ptr noundef @.str.8) #2
+  call void @say(ptr noundef %17, ptr noundef @.str.13) #2
   %131 = load i32, ptr %15, align 4
   %132 = load ptr, ptr %9, align 8
   %133 = getelementptr inbounds nuw %struct.Extents, ptr %132, i32 0, i32 0
@@ -1841,10 +1874,10 @@ define internal ptr @broadcast(ptr noundef %0, ptr noundef %1, ptr noundef %2, p
   %135 = sub nsw i32 %131, %134
   %136 = sext i32 %135 to i64
   call void @say_number(ptr noundef %17, i64 noundef %136) #2
-  call void @say(ptr noundef %17, ptr noundef @.str.9) #2
+  call void @say(ptr noundef %17, ptr noundef @.str.14) #2
   %137 = load i64, ptr %16, align 8
   call void @say_number(ptr noundef %17, i64 noundef %137) #2
-  call void @say(ptr noundef %17, ptr noundef @.str.10) #2
+  call void @say(ptr noundef %17, ptr noundef @.str.15) #2
   %138 = load ptr, ptr %9, align 8
   %139 = getelementptr inbounds nuw %struct.Extents, ptr %138, i32 0, i32 1
   %140 = load i32, ptr %15, align 4
@@ -1852,7 +1885,7 @@ define internal ptr @broadcast(ptr noundef %0, ptr noundef %1, ptr noundef %2, p
   %142 = getelementptr inbounds [8 x i64], ptr %139, i64 0, i64 %141
   %143 = load i64, ptr %142, align 8
   call void @say_number(ptr noundef %17, i64 noundef %143) #2
-  call void @say(ptr noundef %17, ptr noundef @.str.11) #2
+  call void @say(ptr noundef %17, ptr noundef @.str.16) #2
   %144 = load ptr, ptr %9, align 8
   %145 = getelementptr inbounds nuw %struct.Extents, ptr %144, i32 0, i32 1
   %146 = getelementptr inbounds [8 x i64], ptr %145, i64 0, i64 0
@@ -1865,7 +1898,7 @@ define internal ptr @broadcast(ptr noundef %0, ptr noundef %1, ptr noundef %2, p
   %152 = getelementptr inbounds [400 x i8], ptr %151, i64 0, i64 0
   %153 = call ptr @create_status(ptr noundef %150, i32 noundef 2, ptr noundef %152) #2
   store ptr %153, ptr %5, align 8
-  br label %196
+  br label %216
 
 154:                                              ; preds = %118, %110, %106
   %155 = load i64, ptr %16, align 8
@@ -1875,68 +1908,95 @@ define internal ptr @broadcast(ptr noundef %0, ptr noundef %1, ptr noundef %2, p
   %159 = sext i32 %158 to i64
   %160 = getelementptr inbounds [8 x i64], ptr %157, i64 0, i64 %159
   store i64 %155, ptr %160, align 8
-  %161 = load i64, ptr %16, align 8
-  %162 = icmp ne i64 %161, 1
-  br i1 %162, label %163, label %170
+  %161 = load i32, ptr %15, align 4
+  %162 = load i32, ptr %14, align 4
+  %163 = icmp sge i32 %161, %162
+  br i1 %163, label %164, label %173
 
-163:                                              ; preds = %154
-  %164 = load i64, ptr %16, align 8
-  %165 = load ptr, ptr %9, align 8
-  %166 = getelementptr inbounds nuw %struct.Extents, ptr %165, i32 0, i32 1
+164:                                              ; preds = %154
+  %165 = load ptr, ptr %13, align 8
+  %166 = getelementptr inbounds nuw %struct.Extents, ptr %165, i32 0, i32 2
   %167 = load i32, ptr %15, align 4
-  %168 = sext i32 %167 to i64
-  %169 = getelementptr inbounds [8 x i64], ptr %166, i64 0, i64 %168
-  store i64 %164, ptr %169, align 8
-  br label %170
+  %168 = load i32, ptr %14, align 4
+  %169 = sub nsw i32 %167, %168
+  %170 = sext i32 %169 to i64
+  %171 = getelementptr inbounds [8 x i64], ptr %166, i64 0, i64 %170
+  %172 = load i64, ptr %171, align 8
+  br label %174
 
-170:                                              ; preds = %163, %154
-  br label %171
+173:                                              ; preds = %154
+  br label %174
 
-171:                                              ; preds = %170
-  %172 = load i32, ptr %15, align 4
-  %173 = add nsw i32 %172, -1
-  store i32 %173, ptr %15, align 4
+174:                                              ; preds = %173, %164
+  %175 = phi i64 [ %172, %164 ], [ 0, %173 ]
+  %176 = load ptr, ptr %13, align 8
+  %177 = getelementptr inbounds nuw %struct.Extents, ptr %176, i32 0, i32 2
+  %178 = load i32, ptr %15, align 4
+  %179 = sext i32 %178 to i64
+  %180 = getelementptr inbounds [8 x i64], ptr %177, i64 0, i64 %179
+  store i64 %175, ptr %180, align 8
+  %181 = load i64, ptr %16, align 8
+  %182 = icmp ne i64 %181, 1
+  br i1 %182, label %183, label %190
+
+183:                                              ; preds = %174
+  %184 = load i64, ptr %16, align 8
+  %185 = load ptr, ptr %9, align 8
+  %186 = getelementptr inbounds nuw %struct.Extents, ptr %185, i32 0, i32 1
+  %187 = load i32, ptr %15, align 4
+  %188 = sext i32 %187 to i64
+  %189 = getelementptr inbounds [8 x i64], ptr %186, i64 0, i64 %188
+  store i64 %184, ptr %189, align 8
+  br label %190
+
+190:                                              ; preds = %183, %174
+  br label %191
+
+191:                                              ; preds = %190
+  %192 = load i32, ptr %15, align 4
+  %193 = add nsw i32 %192, -1
+  store i32 %193, ptr %15, align 4
   br label %89
 
-174:                                              ; preds = %89
-  %175 = load ptr, ptr %9, align 8
-  %176 = getelementptr inbounds nuw %struct.Extents, ptr %175, i32 0, i32 0
-  %177 = load i32, ptr %176, align 8
-  %178 = load ptr, ptr %13, align 8
-  %179 = getelementptr inbounds nuw %struct.Extents, ptr %178, i32 0, i32 0
-  store i32 %177, ptr %179, align 8
-  br label %180
+194:                                              ; preds = %89
+  %195 = load ptr, ptr %9, align 8
+  %196 = getelementptr inbounds nuw %struct.Extents, ptr %195, i32 0, i32 0
+  %197 = load i32, ptr %196, align 8
+  %198 = load ptr, ptr %13, align 8
+  %199 = getelementptr inbounds nuw %struct.Extents, ptr %198, i32 0, i32 0
+  store i32 %197, ptr %199, align 8
+  br label %200
 
-180:                                              ; preds = %174
-  %181 = load i32, ptr %12, align 4
-  %182 = add nsw i32 %181, 1
-  store i32 %182, ptr %12, align 4
+200:                                              ; preds = %194
+  %201 = load i32, ptr %12, align 4
+  %202 = add nsw i32 %201, 1
+  store i32 %202, ptr %12, align 4
   br label %67
 
-183:                                              ; preds = %67
-  %184 = load ptr, ptr %9, align 8
-  %185 = getelementptr inbounds nuw %struct.Extents, ptr %184, i32 0, i32 0
-  %186 = load i32, ptr %185, align 8
-  %187 = load ptr, ptr %7, align 8
-  %188 = getelementptr inbounds nuw %struct.Descriptor, ptr %187, i32 0, i32 8
-  %189 = load i32, ptr %188, align 8
-  %190 = icmp slt i32 %186, %189
-  br i1 %190, label %191, label %195
+203:                                              ; preds = %67
+  %204 = load ptr, ptr %9, align 8
+  %205 = getelementptr inbounds nuw %struct.Extents, ptr %204, i32 0, i32 0
+  %206 = load i32, ptr %205, align 8
+  %207 = load ptr, ptr %7, align 8
+  %208 = getelementptr inbounds nuw %struct.Descriptor, ptr %207, i32 0, i32 8
+  %209 = load i32, ptr %208, align 8
+  %210 = icmp slt i32 %206, %209
+  br i1 %210, label %211, label %215
 
-191:                                              ; preds = %183
-  %192 = load ptr, ptr %6, align 8
-  %193 = load ptr, ptr %7, align 8
-  %194 = call ptr @complain(ptr noundef %192, ptr noundef %193, i32 noundef 2, ptr noundef @.str.12) #2
-  store ptr %194, ptr %5, align 8
-  br label %196
+211:                                              ; preds = %203
+  %212 = load ptr, ptr %6, align 8
+  %213 = load ptr, ptr %7, align 8
+  %214 = call ptr @complain(ptr noundef %212, ptr noundef %213, i32 noundef 2, ptr noundef @.str.17) #2
+  store ptr %214, ptr %5, align 8
+  br label %216
 
-195:                                              ; preds = %183
+215:                                              ; preds = %203
   store ptr null, ptr %5, align 8
-  br label %196
+  br label %216
 
-196:                                              ; preds = %195, %191, %127
-  %197 = load ptr, ptr %5, align 8
-  ret ptr %197
+216:                                              ; preds = %215, %211, %127
+  %217 = load ptr, ptr %5, align 8
+  ret ptr %217
 }
 
 ; Function Attrs: nounwind uwtable
@@ -1978,7 +2038,7 @@ define internal ptr @write_output(ptr noundef %0, ptr noundef %1, ptr noundef %2
   store i32 %32, ptr %17, align 4
   %33 = load ptr, ptr %14, align 8
   %34 = getelementptr inbounds nuw %struct.Tensor, ptr %33, i32 0, i32 2
-  %35 = load i32, ptr %34, align 4
+  %35 = load i32, ptr %34, align 8
   %36 = icmp ne i32 %35, 0
   br i1 %36, label %37, label %41
 
@@ -2087,7 +2147,7 @@ define internal ptr @write_output(ptr noundef %0, ptr noundef %1, ptr noundef %2
 100:                                              ; preds = %97
   %101 = load ptr, ptr %8, align 8
   %102 = load ptr, ptr %9, align 8
-  %103 = call ptr @complain(ptr noundef %101, ptr noundef %102, i32 noundef 6, ptr noundef @.str.16) #2
+  %103 = call ptr @complain(ptr noundef %101, ptr noundef %102, i32 noundef 6, ptr noundef @.str.18) #2
   store ptr %103, ptr %7, align 8
   br label %112
 
@@ -2162,353 +2222,382 @@ define internal ptr @lay_out(ptr noundef %0, ptr noundef %1, ptr noundef %2, i32
   %12 = alloca i32, align 4
   %13 = alloca i32, align 4
   %14 = alloca i32, align 4
-  %15 = alloca i32, align 4
+  %15 = alloca ptr, align 8
   %16 = alloca i32, align 4
   %17 = alloca i32, align 4
-  %18 = alloca ptr, align 8
+  %18 = alloca i64, align 8
   %19 = alloca i32, align 4
   %20 = alloca i64, align 8
-  %21 = alloca i32, align 4
+  %21 = alloca ptr, align 8
+  %22 = alloca i32, align 4
+  %23 = alloca i64, align 8
+  %24 = alloca i32, align 4
   store ptr %0, ptr %6, align 8
   store ptr %1, ptr %7, align 8
   store ptr %2, ptr %8, align 8
   store i32 %3, ptr %9, align 4
-  %22 = load ptr, ptr %6, align 8
-  %23 = getelementptr inbounds nuw %struct.Job, ptr %22, i32 0, i32 1
-  %24 = load ptr, ptr %23, align 8
-  store ptr %24, ptr %10, align 8
   %25 = load ptr, ptr %6, align 8
-  %26 = getelementptr inbounds nuw %struct.Job, ptr %25, i32 0, i32 4
-  store ptr %26, ptr %11, align 8
-  %27 = load ptr, ptr %10, align 8
-  %28 = getelementptr inbounds nuw %struct.Descriptor, ptr %27, i32 0, i32 6
-  %29 = load i32, ptr %28, align 8
-  store i32 %29, ptr %12, align 4
-  %30 = load ptr, ptr %8, align 8
-  %31 = getelementptr inbounds nuw %struct.Extents, ptr %30, i32 0, i32 0
+  %26 = getelementptr inbounds nuw %struct.Job, ptr %25, i32 0, i32 1
+  %27 = load ptr, ptr %26, align 8
+  store ptr %27, ptr %10, align 8
+  %28 = load ptr, ptr %6, align 8
+  %29 = getelementptr inbounds nuw %struct.Job, ptr %28, i32 0, i32 4
+  store ptr %29, ptr %11, align 8
+  %30 = load ptr, ptr %10, align 8
+  %31 = getelementptr inbounds nuw %struct.Descriptor, ptr %30, i32 0, i32 6
   %32 = load i32, ptr %31, align 8
-  %33 = load ptr, ptr %10, align 8
-  %34 = getelementptr inbounds nuw %struct.Descriptor, ptr %33, i32 0, i32 8
+  store i32 %32, ptr %12, align 4
+  %33 = load ptr, ptr %8, align 8
+  %34 = getelementptr inbounds nuw %struct.Extents, ptr %33, i32 0, i32 0
   %35 = load i32, ptr %34, align 8
-  %36 = sub nsw i32 %32, %35
-  store i32 %36, ptr %13, align 4
-  %37 = load ptr, ptr %10, align 8
-  %38 = getelementptr inbounds nuw %struct.Descriptor, ptr %37, i32 0, i32 8
-  %39 = load i32, ptr %38, align 8
-  %40 = icmp ne i32 %39, 0
-  br i1 %40, label %41, label %176
+  %36 = load ptr, ptr %10, align 8
+  %37 = getelementptr inbounds nuw %struct.Descriptor, ptr %36, i32 0, i32 8
+  %38 = load i32, ptr %37, align 8
+  %39 = sub nsw i32 %35, %38
+  store i32 %39, ptr %13, align 4
+  %40 = load ptr, ptr %10, align 8
+  %41 = getelementptr inbounds nuw %struct.Descriptor, ptr %40, i32 0, i32 8
+  %42 = load i32, ptr %41, align 8
+  %43 = icmp ne i32 %42, 0
+  br i1 %43, label %44, label %193
 
-41:                                               ; preds = %4
-  %42 = load ptr, ptr %8, align 8
-  %43 = getelementptr inbounds nuw %struct.Extents, ptr %42, i32 0, i32 1
-  %44 = getelementptr inbounds [8 x i64], ptr %43, i64 0, i64 0
-  %45 = load i32, ptr %13, align 4
-  %46 = load ptr, ptr %8, align 8
-  %47 = getelementptr inbounds nuw %struct.Extents, ptr %46, i32 0, i32 0
-  %48 = load i32, ptr %47, align 8
-  %49 = call i64 @product(ptr noundef %44, i32 noundef %45, i32 noundef %48) #2
-  %50 = load ptr, ptr %11, align 8
-  %51 = getelementptr inbounds nuw %struct.Layout, ptr %50, i32 0, i32 1
-  store i64 %49, ptr %51, align 8
+44:                                               ; preds = %4
+  %45 = load ptr, ptr %8, align 8
+  %46 = getelementptr inbounds nuw %struct.Extents, ptr %45, i32 0, i32 1
+  %47 = getelementptr inbounds [8 x i64], ptr %46, i64 0, i64 0
+  %48 = load i32, ptr %13, align 4
+  %49 = load ptr, ptr %8, align 8
+  %50 = getelementptr inbounds nuw %struct.Extents, ptr %49, i32 0, i32 0
+  %51 = load i32, ptr %50, align 8
+  %52 = call i64 @product(ptr noundef %47, i32 noundef %48, i32 noundef %51) #2
+  %53 = load ptr, ptr %11, align 8
+  %54 = getelementptr inbounds nuw %struct.Layout, ptr %53, i32 0, i32 1
+  store i64 %52, ptr %54, align 8
   store i32 0, ptr %14, align 4
-  br label %52
+  br label %55
 
-52:                                               ; preds = %167, %41
-  %53 = load i32, ptr %14, align 4
-  %54 = load i32, ptr %12, align 4
-  %55 = icmp slt i32 %53, %54
-  br i1 %55, label %56, label %170
+55:                                               ; preds = %184, %44
+  %56 = load i32, ptr %14, align 4
+  %57 = load i32, ptr %12, align 4
+  %58 = icmp slt i32 %56, %57
+  br i1 %58, label %59, label %187
 
-56:                                               ; preds = %52
-  store i32 1, ptr %15, align 4
+59:                                               ; preds = %55
+  %60 = load ptr, ptr %7, align 8
+  %61 = load i32, ptr %14, align 4
+  %62 = sext i32 %61 to i64
+  %63 = getelementptr inbounds %struct.Extents, ptr %60, i64 %62
+  store ptr %63, ptr %15, align 8
   store i32 1, ptr %16, align 4
-  %57 = load i32, ptr %13, align 4
-  store i32 %57, ptr %17, align 4
-  br label %58
+  store i32 1, ptr %17, align 4
+  store i64 1, ptr %18, align 8
+  %64 = load ptr, ptr %8, align 8
+  %65 = getelementptr inbounds nuw %struct.Extents, ptr %64, i32 0, i32 0
+  %66 = load i32, ptr %65, align 8
+  %67 = sub nsw i32 %66, 1
+  store i32 %67, ptr %19, align 4
+  br label %68
 
-58:                                               ; preds = %97, %56
-  %59 = load i32, ptr %17, align 4
-  %60 = load ptr, ptr %8, align 8
-  %61 = getelementptr inbounds nuw %struct.Extents, ptr %60, i32 0, i32 0
-  %62 = load i32, ptr %61, align 8
-  %63 = icmp slt i32 %59, %62
-  br i1 %63, label %64, label %100
+68:                                               ; preds = %114, %59
+  %69 = load i32, ptr %19, align 4
+  %70 = load i32, ptr %13, align 4
+  %71 = icmp sge i32 %69, %70
+  br i1 %71, label %72, label %117
 
-64:                                               ; preds = %58
-  %65 = load ptr, ptr %7, align 8
-  %66 = load i32, ptr %14, align 4
-  %67 = sext i32 %66 to i64
-  %68 = getelementptr inbounds %struct.Extents, ptr %65, i64 %67
-  %69 = getelementptr inbounds nuw %struct.Extents, ptr %68, i32 0, i32 1
-  %70 = load i32, ptr %17, align 4
-  %71 = sext i32 %70 to i64
-  %72 = getelementptr inbounds [8 x i64], ptr %69, i64 0, i64 %71
-  %73 = load i64, ptr %72, align 8
-  %74 = load ptr, ptr %8, align 8
-  %75 = getelementptr inbounds nuw %struct.Extents, ptr %74, i32 0, i32 1
-  %76 = load i32, ptr %17, align 4
-  %77 = sext i32 %76 to i64
-  %78 = getelementptr inbounds [8 x i64], ptr %75, i64 0, i64 %77
-  %79 = load i64, ptr %78, align 8
-  %80 = icmp eq i64 %73, %79
-  %81 = zext i1 %80 to i32
-  %82 = load i32, ptr %15, align 4
-  %83 = and i32 %82, %81
-  store i32 %83, ptr %15, align 4
-  %84 = load ptr, ptr %7, align 8
-  %85 = load i32, ptr %14, align 4
-  %86 = sext i32 %85 to i64
-  %87 = getelementptr inbounds %struct.Extents, ptr %84, i64 %86
-  %88 = getelementptr inbounds nuw %struct.Extents, ptr %87, i32 0, i32 1
-  %89 = load i32, ptr %17, align 4
-  %90 = sext i32 %89 to i64
-  %91 = getelementptr inbounds [8 x i64], ptr %88, i64 0, i64 %90
-  %92 = load i64, ptr %91, align 8
-  %93 = icmp eq i64 %92, 1
-  %94 = zext i1 %93 to i32
-  %95 = load i32, ptr %16, align 4
-  %96 = and i32 %95, %94
-  store i32 %96, ptr %16, align 4
-  br label %97
+72:                                               ; preds = %68
+  %73 = load ptr, ptr %15, align 8
+  %74 = getelementptr inbounds nuw %struct.Extents, ptr %73, i32 0, i32 1
+  %75 = load i32, ptr %19, align 4
+  %76 = sext i32 %75 to i64
+  %77 = getelementptr inbounds [8 x i64], ptr %74, i64 0, i64 %76
+  %78 = load i64, ptr %77, align 8
+  store i64 %78, ptr %20, align 8
+  %79 = load i64, ptr %20, align 8
+  %80 = load ptr, ptr %8, align 8
+  %81 = getelementptr inbounds nuw %struct.Extents, ptr %80, i32 0, i32 1
+  %82 = load i32, ptr %19, align 4
+  %83 = sext i32 %82 to i64
+  %84 = getelementptr inbounds [8 x i64], ptr %81, i64 0, i64 %83
+  %85 = load i64, ptr %84, align 8
+  %86 = icmp eq i64 %79, %85
+  br i1 %86, label %87, label %101
 
-97:                                               ; preds = %64
-  %98 = load i32, ptr %17, align 4
-  %99 = add nsw i32 %98, 1
-  store i32 %99, ptr %17, align 4
-  br label %58
+87:                                               ; preds = %72
+  %88 = load i64, ptr %20, align 8
+  %89 = icmp eq i64 %88, 1
+  br i1 %89, label %99, label %90
 
-100:                                              ; preds = %58
-  %101 = load i32, ptr %16, align 4
-  %102 = icmp ne i32 %101, 0
-  br i1 %102, label %118, label %103
+90:                                               ; preds = %87
+  %91 = load ptr, ptr %15, align 8
+  %92 = getelementptr inbounds nuw %struct.Extents, ptr %91, i32 0, i32 2
+  %93 = load i32, ptr %19, align 4
+  %94 = sext i32 %93 to i64
+  %95 = getelementptr inbounds [8 x i64], ptr %92, i64 0, i64 %94
+  %96 = load i64, ptr %95, align 8
+  %97 = load i64, ptr %18, align 8
+  %98 = icmp eq i64 %96, %97
+  br label %99
 
-103:                                              ; preds = %100
-  %104 = load ptr, ptr %10, align 8
-  %105 = getelementptr inbounds nuw %struct.Descriptor, ptr %104, i32 0, i32 10
-  %106 = load i32, ptr %14, align 4
-  %107 = sext i32 %106 to i64
-  %108 = getelementptr inbounds [16 x %struct.Tensor], ptr %105, i64 0, i64 %107
-  %109 = getelementptr inbounds nuw %struct.Tensor, ptr %108, i32 0, i32 2
-  %110 = load i32, ptr %109, align 8
-  %111 = icmp eq i32 %110, 2
-  br i1 %111, label %112, label %118
+99:                                               ; preds = %90, %87
+  %100 = phi i1 [ true, %87 ], [ %98, %90 ]
+  br label %101
 
-112:                                              ; preds = %103
-  %113 = load ptr, ptr %6, align 8
-  %114 = getelementptr inbounds nuw %struct.Job, ptr %113, i32 0, i32 0
-  %115 = load ptr, ptr %114, align 8
-  %116 = load ptr, ptr %10, align 8
-  %117 = call ptr @complain(ptr noundef %115, ptr noundef %116, i32 noundef 2, ptr noundef @.str.17) #2
-  store ptr %117, ptr %5, align 8
-  br label %253
+101:                                              ; preds = %99, %72
+  %102 = phi i1 [ false, %72 ], [ %100, %99 ]
+  %103 = zext i1 %102 to i32
+  %104 = load i32, ptr %16, align 4
+  %105 = and i32 %104, %103
+  store i32 %105, ptr %16, align 4
+  %106 = load i64, ptr %20, align 8
+  %107 = icmp eq i64 %106, 1
+  %108 = zext i1 %107 to i32
+  %109 = load i32, ptr %17, align 4
+  %110 = and i32 %109, %108
+  store i32 %110, ptr %17, align 4
+  %111 = load i64, ptr %20, align 8
+  %112 = load i64, ptr %18, align 8
+  %113 = mul nsw i64 %112, %111
+  store i64 %113, ptr %18, align 8
+  br label %114
 
-118:                                              ; preds = %103, %100
-  %119 = load i32, ptr %15, align 4
-  %120 = icmp ne i32 %119, 0
-  br i1 %120, label %155, label %121
+114:                                              ; preds = %101
+  %115 = load i32, ptr %19, align 4
+  %116 = add nsw i32 %115, -1
+  store i32 %116, ptr %19, align 4
+  br label %68
 
-121:                                              ; preds = %118
-  %122 = load i32, ptr %16, align 4
-  %123 = icmp ne i32 %122, 0
-  br i1 %123, label %155, label %124
+117:                                              ; preds = %68
+  %118 = load i32, ptr %17, align 4
+  %119 = icmp ne i32 %118, 0
+  br i1 %119, label %135, label %120
 
-124:                                              ; preds = %121
-  %125 = load ptr, ptr %11, align 8
-  %126 = getelementptr inbounds nuw %struct.Layout, ptr %125, i32 0, i32 1
-  %127 = load i64, ptr %126, align 8
-  %128 = icmp ne i64 %127, 0
-  br i1 %128, label %129, label %155
+120:                                              ; preds = %117
+  %121 = load ptr, ptr %10, align 8
+  %122 = getelementptr inbounds nuw %struct.Descriptor, ptr %121, i32 0, i32 10
+  %123 = load i32, ptr %14, align 4
+  %124 = sext i32 %123 to i64
+  %125 = getelementptr inbounds [16 x %struct.Tensor], ptr %122, i64 0, i64 %124
+  %126 = getelementptr inbounds nuw %struct.Tensor, ptr %125, i32 0, i32 2
+  %127 = load i32, ptr %126, align 8
+  %128 = icmp eq i32 %127, 2
+  br i1 %128, label %129, label %135
 
-129:                                              ; preds = %124
-  %130 = load i32, ptr %9, align 4
-  %131 = icmp ne i32 %130, 0
-  br i1 %131, label %138, label %132
+129:                                              ; preds = %120
+  %130 = load ptr, ptr %6, align 8
+  %131 = getelementptr inbounds nuw %struct.Job, ptr %130, i32 0, i32 0
+  %132 = load ptr, ptr %131, align 8
+  %133 = load ptr, ptr %10, align 8
+  %134 = call ptr @complain(ptr noundef %132, ptr noundef %133, i32 noundef 2, ptr noundef @.str.19) #2
+  store ptr %134, ptr %5, align 8
+  br label %270
 
-132:                                              ; preds = %129
-  %133 = load ptr, ptr %6, align 8
-  %134 = getelementptr inbounds nuw %struct.Job, ptr %133, i32 0, i32 0
-  %135 = load ptr, ptr %134, align 8
-  %136 = load ptr, ptr %10, align 8
-  %137 = call ptr @complain(ptr noundef %135, ptr noundef %136, i32 noundef 9, ptr noundef @.str.18) #2
-  store ptr %137, ptr %5, align 8
-  br label %253
+135:                                              ; preds = %120, %117
+  %136 = load i32, ptr %16, align 4
+  %137 = icmp ne i32 %136, 0
+  br i1 %137, label %172, label %138
 
-138:                                              ; preds = %129
-  br label %139
+138:                                              ; preds = %135
+  %139 = load i32, ptr %17, align 4
+  %140 = icmp ne i32 %139, 0
+  br i1 %140, label %172, label %141
 
-139:                                              ; preds = %138
-  %140 = load ptr, ptr %6, align 8
-  %141 = load i32, ptr %14, align 4
-  %142 = load ptr, ptr %7, align 8
-  %143 = load i32, ptr %14, align 4
-  %144 = sext i32 %143 to i64
-  %145 = getelementptr inbounds %struct.Extents, ptr %142, i64 %144
-  %146 = load ptr, ptr %8, align 8
-  %147 = load i32, ptr %13, align 4
-  %148 = call ptr @expand(ptr noundef %140, i32 noundef %141, ptr noundef %145, ptr noundef %146, i32 noundef %147) #2
-  store ptr %148, ptr %18, align 8
-  %149 = load ptr, ptr %18, align 8
-  %150 = icmp ne ptr %149, null
-  br i1 %150, label %151, label %153
+141:                                              ; preds = %138
+  %142 = load ptr, ptr %11, align 8
+  %143 = getelementptr inbounds nuw %struct.Layout, ptr %142, i32 0, i32 1
+  %144 = load i64, ptr %143, align 8
+  %145 = icmp ne i64 %144, 0
+  br i1 %145, label %146, label %172
 
-151:                                              ; preds = %139
-  %152 = load ptr, ptr %18, align 8
-  store ptr %152, ptr %5, align 8
-  br label %253
+146:                                              ; preds = %141
+  %147 = load i32, ptr %9, align 4
+  %148 = icmp ne i32 %147, 0
+  br i1 %148, label %155, label %149
 
-153:                                              ; preds = %139
-  br label %154
+149:                                              ; preds = %146
+  %150 = load ptr, ptr %6, align 8
+  %151 = getelementptr inbounds nuw %struct.Job, ptr %150, i32 0, i32 0
+  %152 = load ptr, ptr %151, align 8
+  %153 = load ptr, ptr %10, align 8
+  %154 = call ptr @complain(ptr noundef %152, ptr noundef %153, i32 noundef 9, ptr noundef @.str.20) #2
+  store ptr %154, ptr %5, align 8
+  br label %270
 
-154:                                              ; preds = %153
-  br label %155
+155:                                              ; preds = %146
+  br label %156
 
-155:                                              ; preds = %154, %124, %121, %118
-  %156 = load i32, ptr %16, align 4
-  %157 = icmp ne i32 %156, 0
-  %158 = xor i1 %157, true
-  %159 = zext i1 %158 to i32
-  %160 = sext i32 %159 to i64
-  %161 = load ptr, ptr %11, align 8
-  %162 = getelementptr inbounds nuw %struct.Layout, ptr %161, i32 0, i32 4
-  %163 = load i32, ptr %14, align 4
-  %164 = sext i32 %163 to i64
-  %165 = getelementptr inbounds [16 x %struct.anon.0], ptr %162, i64 0, i64 %164
-  %166 = getelementptr inbounds nuw %struct.anon.0, ptr %165, i32 0, i32 1
-  store i64 %160, ptr %166, align 8
-  br label %167
+156:                                              ; preds = %155
+  %157 = load ptr, ptr %6, align 8
+  %158 = load i32, ptr %14, align 4
+  %159 = load ptr, ptr %7, align 8
+  %160 = load i32, ptr %14, align 4
+  %161 = sext i32 %160 to i64
+  %162 = getelementptr inbounds %struct.Extents, ptr %159, i64 %161
+  %163 = load ptr, ptr %8, align 8
+  %164 = load i32, ptr %13, align 4
+  %165 = call ptr @expand(ptr noundef %157, i32 noundef %158, ptr noundef %162, ptr noundef %163, i32 noundef %164) #2
+  store ptr %165, ptr %21, align 8
+  %166 = load ptr, ptr %21, align 8
+  %167 = icmp ne ptr %166, null
+  br i1 %167, label %168, label %170
 
-167:                                              ; preds = %155
-  %168 = load i32, ptr %14, align 4
-  %169 = add nsw i32 %168, 1
-  store i32 %169, ptr %14, align 4
-  br label %52
+168:                                              ; preds = %156
+  %169 = load ptr, ptr %21, align 8
+  store ptr %169, ptr %5, align 8
+  br label %270
 
-170:                                              ; preds = %52
-  %171 = load ptr, ptr %11, align 8
-  %172 = load i32, ptr %12, align 4
-  %173 = load ptr, ptr %7, align 8
-  %174 = load ptr, ptr %8, align 8
-  %175 = load i32, ptr %13, align 4
-  call void @merge_axes(ptr noundef %171, i32 noundef %172, ptr noundef %173, ptr noundef %174, i32 noundef %175) #2
-  br label %242
+170:                                              ; preds = %156
+  br label %171
 
-176:                                              ; preds = %4
-  %177 = load ptr, ptr %11, align 8
-  %178 = load i32, ptr %12, align 4
-  %179 = load ptr, ptr %7, align 8
-  %180 = load ptr, ptr %8, align 8
-  %181 = load ptr, ptr %8, align 8
-  %182 = getelementptr inbounds nuw %struct.Extents, ptr %181, i32 0, i32 0
-  %183 = load i32, ptr %182, align 8
-  call void @merge_axes(ptr noundef %177, i32 noundef %178, ptr noundef %179, ptr noundef %180, i32 noundef %183) #2
-  %184 = load ptr, ptr %11, align 8
-  %185 = getelementptr inbounds nuw %struct.Layout, ptr %184, i32 0, i32 1
-  store i64 1, ptr %185, align 8
-  store i32 0, ptr %19, align 4
-  br label %186
+171:                                              ; preds = %170
+  br label %172
 
-186:                                              ; preds = %197, %176
-  %187 = load i32, ptr %19, align 4
-  %188 = load i32, ptr %12, align 4
-  %189 = icmp slt i32 %187, %188
-  br i1 %189, label %190, label %200
+172:                                              ; preds = %171, %141, %138, %135
+  %173 = load i32, ptr %17, align 4
+  %174 = icmp ne i32 %173, 0
+  %175 = xor i1 %174, true
+  %176 = zext i1 %175 to i32
+  %177 = sext i32 %176 to i64
+  %178 = load ptr, ptr %11, align 8
+  %179 = getelementptr inbounds nuw %struct.Layout, ptr %178, i32 0, i32 4
+  %180 = load i32, ptr %14, align 4
+  %181 = sext i32 %180 to i64
+  %182 = getelementptr inbounds [16 x %struct.anon.0], ptr %179, i64 0, i64 %181
+  %183 = getelementptr inbounds nuw %struct.anon.0, ptr %182, i32 0, i32 1
+  store i64 %177, ptr %183, align 8
+  br label %184
 
-190:                                              ; preds = %186
-  %191 = load ptr, ptr %11, align 8
-  %192 = getelementptr inbounds nuw %struct.Layout, ptr %191, i32 0, i32 4
-  %193 = load i32, ptr %19, align 4
-  %194 = sext i32 %193 to i64
-  %195 = getelementptr inbounds [16 x %struct.anon.0], ptr %192, i64 0, i64 %194
-  %196 = getelementptr inbounds nuw %struct.anon.0, ptr %195, i32 0, i32 1
-  store i64 0, ptr %196, align 8
-  br label %197
+184:                                              ; preds = %172
+  %185 = load i32, ptr %14, align 4
+  %186 = add nsw i32 %185, 1
+  store i32 %186, ptr %14, align 4
+  br label %55
 
-197:                                              ; preds = %190
-  %198 = load i32, ptr %19, align 4
-  %199 = add nsw i32 %198, 1
-  store i32 %199, ptr %19, align 4
-  br label %186
+187:                                              ; preds = %55
+  %188 = load ptr, ptr %11, align 8
+  %189 = load i32, ptr %12, align 4
+  %190 = load ptr, ptr %7, align 8
+  %191 = load ptr, ptr %8, align 8
+  %192 = load i32, ptr %13, align 4
+  call void @merge_axes(ptr noundef %188, i32 noundef %189, ptr noundef %190, ptr noundef %191, i32 noundef %192) #2
+  br label %259
 
-200:                                              ; preds = %186
+193:                                              ; preds = %4
+  %194 = load ptr, ptr %11, align 8
+  %195 = load i32, ptr %12, align 4
+  %196 = load ptr, ptr %7, align 8
+  %197 = load ptr, ptr %8, align 8
+  %198 = load ptr, ptr %8, align 8
+  %199 = getelementptr inbounds nuw %struct.Extents, ptr %198, i32 0, i32 0
+  %200 = load i32, ptr %199, align 8
+  call void @merge_axes(ptr noundef %194, i32 noundef %195, ptr noundef %196, ptr noundef %197, i32 noundef %200) #2
   %201 = load ptr, ptr %11, align 8
-  %202 = getelementptr inbounds nuw %struct.Layout, ptr %201, i32 0, i32 2
-  %203 = load i64, ptr %202, align 8
-  %204 = icmp ne i64 %203, 0
-  br i1 %204, label %205, label %241
+  %202 = getelementptr inbounds nuw %struct.Layout, ptr %201, i32 0, i32 1
+  store i64 1, ptr %202, align 8
+  store i32 0, ptr %22, align 4
+  br label %203
 
-205:                                              ; preds = %200
-  %206 = load ptr, ptr %11, align 8
-  %207 = getelementptr inbounds nuw %struct.Layout, ptr %206, i32 0, i32 2
-  %208 = load i64, ptr %207, align 8
-  %209 = add nsw i64 %208, -1
-  store i64 %209, ptr %207, align 8
-  store i64 %209, ptr %20, align 8
-  %210 = load ptr, ptr %11, align 8
-  %211 = getelementptr inbounds nuw %struct.Layout, ptr %210, i32 0, i32 3
-  %212 = load i64, ptr %20, align 8
-  %213 = getelementptr inbounds [8 x i64], ptr %211, i64 0, i64 %212
-  %214 = load i64, ptr %213, align 8
-  %215 = load ptr, ptr %11, align 8
-  %216 = getelementptr inbounds nuw %struct.Layout, ptr %215, i32 0, i32 1
-  store i64 %214, ptr %216, align 8
-  store i32 0, ptr %21, align 4
-  br label %217
+203:                                              ; preds = %214, %193
+  %204 = load i32, ptr %22, align 4
+  %205 = load i32, ptr %12, align 4
+  %206 = icmp slt i32 %204, %205
+  br i1 %206, label %207, label %217
 
-217:                                              ; preds = %237, %205
-  %218 = load i32, ptr %21, align 4
-  %219 = load i32, ptr %12, align 4
-  %220 = icmp slt i32 %218, %219
-  br i1 %220, label %221, label %240
+207:                                              ; preds = %203
+  %208 = load ptr, ptr %11, align 8
+  %209 = getelementptr inbounds nuw %struct.Layout, ptr %208, i32 0, i32 4
+  %210 = load i32, ptr %22, align 4
+  %211 = sext i32 %210 to i64
+  %212 = getelementptr inbounds [16 x %struct.anon.0], ptr %209, i64 0, i64 %211
+  %213 = getelementptr inbounds nuw %struct.anon.0, ptr %212, i32 0, i32 1
+  store i64 0, ptr %213, align 8
+  br label %214
 
-221:                                              ; preds = %217
-  %222 = load ptr, ptr %11, align 8
-  %223 = getelementptr inbounds nuw %struct.Layout, ptr %222, i32 0, i32 4
-  %224 = load i32, ptr %21, align 4
-  %225 = sext i32 %224 to i64
-  %226 = getelementptr inbounds [16 x %struct.anon.0], ptr %223, i64 0, i64 %225
-  %227 = getelementptr inbounds nuw %struct.anon.0, ptr %226, i32 0, i32 0
-  %228 = load i64, ptr %20, align 8
-  %229 = getelementptr inbounds [8 x i64], ptr %227, i64 0, i64 %228
-  %230 = load i64, ptr %229, align 8
-  %231 = load ptr, ptr %11, align 8
-  %232 = getelementptr inbounds nuw %struct.Layout, ptr %231, i32 0, i32 4
-  %233 = load i32, ptr %21, align 4
-  %234 = sext i32 %233 to i64
-  %235 = getelementptr inbounds [16 x %struct.anon.0], ptr %232, i64 0, i64 %234
-  %236 = getelementptr inbounds nuw %struct.anon.0, ptr %235, i32 0, i32 1
-  store i64 %230, ptr %236, align 8
-  br label %237
+214:                                              ; preds = %207
+  %215 = load i32, ptr %22, align 4
+  %216 = add nsw i32 %215, 1
+  store i32 %216, ptr %22, align 4
+  br label %203
 
-237:                                              ; preds = %221
-  %238 = load i32, ptr %21, align 4
-  %239 = add nsw i32 %238, 1
-  store i32 %239, ptr %21, align 4
-  br label %217
+217:                                              ; preds = %203
+  %218 = load ptr, ptr %11, align 8
+  %219 = getelementptr inbounds nuw %struct.Layout, ptr %218, i32 0, i32 2
+  %220 = load i64, ptr %219, align 8
+  %221 = icmp ne i64 %220, 0
+  br i1 %221, label %222, label %258
 
-240:                                              ; preds = %217
-  br label %241
+222:                                              ; preds = %217
+  %223 = load ptr, ptr %11, align 8
+  %224 = getelementptr inbounds nuw %struct.Layout, ptr %223, i32 0, i32 2
+  %225 = load i64, ptr %224, align 8
+  %226 = add nsw i64 %225, -1
+  store i64 %226, ptr %224, align 8
+  store i64 %226, ptr %23, align 8
+  %227 = load ptr, ptr %11, align 8
+  %228 = getelementptr inbounds nuw %struct.Layout, ptr %227, i32 0, i32 3
+  %229 = load i64, ptr %23, align 8
+  %230 = getelementptr inbounds [8 x i64], ptr %228, i64 0, i64 %229
+  %231 = load i64, ptr %230, align 8
+  %232 = load ptr, ptr %11, align 8
+  %233 = getelementptr inbounds nuw %struct.Layout, ptr %232, i32 0, i32 1
+  store i64 %231, ptr %233, align 8
+  store i32 0, ptr %24, align 4
+  br label %234
 
-241:                                              ; preds = %240, %200
-  br label %242
+234:                                              ; preds = %254, %222
+  %235 = load i32, ptr %24, align 4
+  %236 = load i32, ptr %12, align 4
+  %237 = icmp slt i32 %235, %236
+  br i1 %237, label %238, label %257
 
-242:                                              ; preds = %241, %170
-  %243 = load ptr, ptr %11, align 8
-  %244 = getelementptr inbounds nuw %struct.Layout, ptr %243, i32 0, i32 3
-  %245 = getelementptr inbounds [8 x i64], ptr %244, i64 0, i64 0
-  %246 = load ptr, ptr %11, align 8
-  %247 = getelementptr inbounds nuw %struct.Layout, ptr %246, i32 0, i32 2
-  %248 = load i64, ptr %247, align 8
-  %249 = trunc i64 %248 to i32
-  %250 = call i64 @product(ptr noundef %245, i32 noundef 0, i32 noundef %249) #2
-  %251 = load ptr, ptr %11, align 8
-  %252 = getelementptr inbounds nuw %struct.Layout, ptr %251, i32 0, i32 0
-  store i64 %250, ptr %252, align 8
+238:                                              ; preds = %234
+  %239 = load ptr, ptr %11, align 8
+  %240 = getelementptr inbounds nuw %struct.Layout, ptr %239, i32 0, i32 4
+  %241 = load i32, ptr %24, align 4
+  %242 = sext i32 %241 to i64
+  %243 = getelementptr inbounds [16 x %struct.anon.0], ptr %240, i64 0, i64 %242
+  %244 = getelementptr inbounds nuw %struct.anon.0, ptr %243, i32 0, i32 0
+  %245 = load i64, ptr %23, align 8
+  %246 = getelementptr inbounds [8 x i64], ptr %244, i64 0, i64 %245
+  %247 = load i64, ptr %246, align 8
+  %248 = load ptr, ptr %11, align 8
+  %249 = getelementptr inbounds nuw %struct.Layout, ptr %248, i32 0, i32 4
+  %250 = load i32, ptr %24, align 4
+  %251 = sext i32 %250 to i64
+  %252 = getelementptr inbounds [16 x %struct.anon.0], ptr %249, i64 0, i64 %251
+  %253 = getelementptr inbounds nuw %struct.anon.0, ptr %252, i32 0, i32 1
+  store i64 %247, ptr %253, align 8
+  br label %254
+
+254:                                              ; preds = %238
+  %255 = load i32, ptr %24, align 4
+  %256 = add nsw i32 %255, 1
+  store i32 %256, ptr %24, align 4
+  br label %234
+
+257:                                              ; preds = %234
+  br label %258
+
+258:                                              ; preds = %257, %217
+  br label %259
+
+259:                                              ; preds = %258, %187
+  %260 = load ptr, ptr %11, align 8
+  %261 = getelementptr inbounds nuw %struct.Layout, ptr %260, i32 0, i32 3
+  %262 = getelementptr inbounds [8 x i64], ptr %261, i64 0, i64 0
+  %263 = load ptr, ptr %11, align 8
+  %264 = getelementptr inbounds nuw %struct.Layout, ptr %263, i32 0, i32 2
+  %265 = load i64, ptr %264, align 8
+  %266 = trunc i64 %265 to i32
+  %267 = call i64 @product(ptr noundef %262, i32 noundef 0, i32 noundef %266) #2
+  %268 = load ptr, ptr %11, align 8
+  %269 = getelementptr inbounds nuw %struct.Layout, ptr %268, i32 0, i32 0
+  store i64 %267, ptr %269, align 8
   store ptr null, ptr %5, align 8
-  br label %253
+  br label %270
 
-253:                                              ; preds = %242, %151, %132, %112
-  %254 = load ptr, ptr %5, align 8
-  ret ptr %254
+270:                                              ; preds = %259, %168, %149, %129
+  %271 = load ptr, ptr %5, align 8
+  ret ptr %271
 }
 
 ; Function Attrs: nounwind uwtable
@@ -2615,6 +2704,323 @@ define internal ptr @read_shape(ptr noundef %0, ptr noundef %1, ptr noundef %2, 
 }
 
 ; Function Attrs: nounwind uwtable
+define internal void @set_dense(ptr noundef %0) #1 {
+  %2 = alloca ptr, align 8
+  %3 = alloca i64, align 8
+  %4 = alloca i32, align 4
+  store ptr %0, ptr %2, align 8
+  store i64 1, ptr %3, align 8
+  %5 = load ptr, ptr %2, align 8
+  %6 = getelementptr inbounds nuw %struct.Extents, ptr %5, i32 0, i32 0
+  %7 = load i32, ptr %6, align 8
+  %8 = sub nsw i32 %7, 1
+  store i32 %8, ptr %4, align 4
+  br label %9
+
+9:                                                ; preds = %27, %1
+  %10 = load i32, ptr %4, align 4
+  %11 = icmp sge i32 %10, 0
+  br i1 %11, label %12, label %30
+
+12:                                               ; preds = %9
+  %13 = load i64, ptr %3, align 8
+  %14 = load ptr, ptr %2, align 8
+  %15 = getelementptr inbounds nuw %struct.Extents, ptr %14, i32 0, i32 2
+  %16 = load i32, ptr %4, align 4
+  %17 = sext i32 %16 to i64
+  %18 = getelementptr inbounds [8 x i64], ptr %15, i64 0, i64 %17
+  store i64 %13, ptr %18, align 8
+  %19 = load ptr, ptr %2, align 8
+  %20 = getelementptr inbounds nuw %struct.Extents, ptr %19, i32 0, i32 1
+  %21 = load i32, ptr %4, align 4
+  %22 = sext i32 %21 to i64
+  %23 = getelementptr inbounds [8 x i64], ptr %20, i64 0, i64 %22
+  %24 = load i64, ptr %23, align 8
+  %25 = load i64, ptr %3, align 8
+  %26 = mul nsw i64 %25, %24
+  store i64 %26, ptr %3, align 8
+  br label %27
+
+27:                                               ; preds = %12
+  %28 = load i32, ptr %4, align 4
+  %29 = add nsw i32 %28, -1
+  store i32 %29, ptr %4, align 4
+  br label %9
+
+30:                                               ; preds = %9
+  ret void
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @look_through(ptr noundef %0, ptr noundef %1, ptr noundef %2, i32 noundef %3, ptr noundef %4) #1 {
+  %6 = alloca ptr, align 8
+  %7 = alloca ptr, align 8
+  %8 = alloca ptr, align 8
+  %9 = alloca ptr, align 8
+  %10 = alloca i32, align 4
+  %11 = alloca ptr, align 8
+  %12 = alloca %struct.Extents, align 8
+  %13 = alloca %struct.Extents, align 8
+  %14 = alloca i32, align 4
+  %15 = alloca i32, align 4
+  %16 = alloca i64, align 8
+  %17 = alloca i32, align 4
+  %18 = alloca i32, align 4
+  store ptr %0, ptr %7, align 8
+  store ptr %1, ptr %8, align 8
+  store ptr %2, ptr %9, align 8
+  store i32 %3, ptr %10, align 4
+  store ptr %4, ptr %11, align 8
+  %19 = load ptr, ptr %11, align 8
+  call void @copy_extents(ptr noundef %12, ptr noundef %19) #2
+  %20 = load ptr, ptr %7, align 8
+  %21 = getelementptr inbounds nuw %struct.View, ptr %20, i32 0, i32 1
+  %22 = load i32, ptr %21, align 8
+  %23 = icmp ne i32 %22, 0
+  br i1 %23, label %24, label %118
+
+24:                                               ; preds = %5
+  %25 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 0
+  %26 = load i32, ptr %25, align 8
+  %27 = icmp ne i32 %26, 0
+  br i1 %27, label %29, label %28
+
+28:                                               ; preds = %24
+  call void @add_axis(ptr noundef %12) #2
+  br label %29
+
+29:                                               ; preds = %28, %24
+  %30 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 0
+  %31 = load i32, ptr %30, align 8
+  %32 = add nsw i32 %31, -1
+  store i32 %32, ptr %30, align 8
+  store i32 %32, ptr %14, align 4
+  %33 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 1
+  %34 = load i32, ptr %14, align 4
+  %35 = sext i32 %34 to i64
+  %36 = getelementptr inbounds [8 x i64], ptr %33, i64 0, i64 %35
+  %37 = load i64, ptr %36, align 8
+  %38 = icmp eq i64 %37, 1
+  %39 = zext i1 %38 to i32
+  store i32 %39, ptr %15, align 4
+  %40 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 1
+  %41 = load i32, ptr %14, align 4
+  %42 = sext i32 %41 to i64
+  %43 = getelementptr inbounds [8 x i64], ptr %40, i64 0, i64 %42
+  %44 = load i64, ptr %43, align 8
+  %45 = load ptr, ptr %7, align 8
+  %46 = getelementptr inbounds nuw %struct.View, ptr %45, i32 0, i32 0
+  %47 = load i64, ptr %46, align 8
+  %48 = icmp ne i64 %44, %47
+  br i1 %48, label %49, label %52
+
+49:                                               ; preds = %29
+  %50 = load i32, ptr %15, align 4
+  %51 = icmp ne i32 %50, 0
+  br i1 %51, label %52, label %59
+
+52:                                               ; preds = %49, %29
+  %53 = load i32, ptr %14, align 4
+  %54 = load ptr, ptr %7, align 8
+  %55 = getelementptr inbounds nuw %struct.View, ptr %54, i32 0, i32 1
+  %56 = load i32, ptr %55, align 8
+  %57 = add nsw i32 %53, %56
+  %58 = icmp sgt i32 %57, 8
+  br i1 %58, label %59, label %65
+
+59:                                               ; preds = %52, %49
+  %60 = load ptr, ptr %8, align 8
+  %61 = load ptr, ptr %9, align 8
+  %62 = load i32, ptr %10, align 4
+  %63 = load ptr, ptr %11, align 8
+  %64 = call ptr @complain_of_shape(ptr noundef %60, ptr noundef %61, i32 noundef %62, ptr noundef %63) #2
+  store ptr %64, ptr %6, align 8
+  br label %187
+
+65:                                               ; preds = %52
+  store i64 1, ptr %16, align 8
+  %66 = load ptr, ptr %7, align 8
+  %67 = getelementptr inbounds nuw %struct.View, ptr %66, i32 0, i32 1
+  %68 = load i32, ptr %67, align 8
+  %69 = sub nsw i32 %68, 1
+  store i32 %69, ptr %17, align 4
+  br label %70
+
+70:                                               ; preds = %108, %65
+  %71 = load i32, ptr %17, align 4
+  %72 = icmp sge i32 %71, 0
+  br i1 %72, label %73, label %111
+
+73:                                               ; preds = %70
+  %74 = load i32, ptr %15, align 4
+  %75 = icmp ne i32 %74, 0
+  br i1 %75, label %76, label %77
+
+76:                                               ; preds = %73
+  br label %84
+
+77:                                               ; preds = %73
+  %78 = load ptr, ptr %7, align 8
+  %79 = getelementptr inbounds nuw %struct.View, ptr %78, i32 0, i32 3
+  %80 = load i32, ptr %17, align 4
+  %81 = sext i32 %80 to i64
+  %82 = getelementptr inbounds [8 x i64], ptr %79, i64 0, i64 %81
+  %83 = load i64, ptr %82, align 8
+  br label %84
+
+84:                                               ; preds = %77, %76
+  %85 = phi i64 [ 1, %76 ], [ %83, %77 ]
+  %86 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 1
+  %87 = load i32, ptr %14, align 4
+  %88 = load i32, ptr %17, align 4
+  %89 = add nsw i32 %87, %88
+  %90 = sext i32 %89 to i64
+  %91 = getelementptr inbounds [8 x i64], ptr %86, i64 0, i64 %90
+  store i64 %85, ptr %91, align 8
+  %92 = load i64, ptr %16, align 8
+  %93 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 2
+  %94 = load i32, ptr %14, align 4
+  %95 = load i32, ptr %17, align 4
+  %96 = add nsw i32 %94, %95
+  %97 = sext i32 %96 to i64
+  %98 = getelementptr inbounds [8 x i64], ptr %93, i64 0, i64 %97
+  store i64 %92, ptr %98, align 8
+  %99 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 1
+  %100 = load i32, ptr %14, align 4
+  %101 = load i32, ptr %17, align 4
+  %102 = add nsw i32 %100, %101
+  %103 = sext i32 %102 to i64
+  %104 = getelementptr inbounds [8 x i64], ptr %99, i64 0, i64 %103
+  %105 = load i64, ptr %104, align 8
+  %106 = load i64, ptr %16, align 8
+  %107 = mul nsw i64 %106, %105
+  store i64 %107, ptr %16, align 8
+  br label %108
+
+108:                                              ; preds = %84
+  %109 = load i32, ptr %17, align 4
+  %110 = add nsw i32 %109, -1
+  store i32 %110, ptr %17, align 4
+  br label %70
+
+111:                                              ; preds = %70
+  %112 = load ptr, ptr %7, align 8
+  %113 = getelementptr inbounds nuw %struct.View, ptr %112, i32 0, i32 1
+  %114 = load i32, ptr %113, align 8
+  %115 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 0
+  %116 = load i32, ptr %115, align 8
+  %117 = add nsw i32 %116, %114
+  store i32 %117, ptr %115, align 8
+  br label %118
+
+118:                                              ; preds = %111, %5
+  %119 = load ptr, ptr %7, align 8
+  %120 = getelementptr inbounds nuw %struct.View, ptr %119, i32 0, i32 2
+  %121 = load i32, ptr %120, align 4
+  %122 = icmp ne i32 %121, 0
+  br i1 %122, label %123, label %185
+
+123:                                              ; preds = %118
+  %124 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 0
+  %125 = load i32, ptr %124, align 8
+  %126 = load ptr, ptr %7, align 8
+  %127 = getelementptr inbounds nuw %struct.View, ptr %126, i32 0, i32 2
+  %128 = load i32, ptr %127, align 4
+  %129 = icmp sgt i32 %125, %128
+  br i1 %129, label %130, label %136
+
+130:                                              ; preds = %123
+  %131 = load ptr, ptr %8, align 8
+  %132 = load ptr, ptr %9, align 8
+  %133 = load i32, ptr %10, align 4
+  %134 = load ptr, ptr %11, align 8
+  %135 = call ptr @complain_of_shape(ptr noundef %131, ptr noundef %132, i32 noundef %133, ptr noundef %134) #2
+  store ptr %135, ptr %6, align 8
+  br label %187
+
+136:                                              ; preds = %123
+  br label %137
+
+137:                                              ; preds = %144, %136
+  %138 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 0
+  %139 = load i32, ptr %138, align 8
+  %140 = load ptr, ptr %7, align 8
+  %141 = getelementptr inbounds nuw %struct.View, ptr %140, i32 0, i32 2
+  %142 = load i32, ptr %141, align 4
+  %143 = icmp slt i32 %139, %142
+  br i1 %143, label %144, label %145
+
+144:                                              ; preds = %137
+  call void @add_axis(ptr noundef %12) #2
+  br label %137
+
+145:                                              ; preds = %137
+  call void @copy_extents(ptr noundef %13, ptr noundef %12) #2
+  store i32 0, ptr %18, align 4
+  br label %146
+
+146:                                              ; preds = %181, %145
+  %147 = load i32, ptr %18, align 4
+  %148 = load ptr, ptr %7, align 8
+  %149 = getelementptr inbounds nuw %struct.View, ptr %148, i32 0, i32 2
+  %150 = load i32, ptr %149, align 4
+  %151 = icmp slt i32 %147, %150
+  br i1 %151, label %152, label %184
+
+152:                                              ; preds = %146
+  %153 = getelementptr inbounds nuw %struct.Extents, ptr %13, i32 0, i32 1
+  %154 = load ptr, ptr %7, align 8
+  %155 = getelementptr inbounds nuw %struct.View, ptr %154, i32 0, i32 4
+  %156 = load i32, ptr %18, align 4
+  %157 = sext i32 %156 to i64
+  %158 = getelementptr inbounds [8 x i32], ptr %155, i64 0, i64 %157
+  %159 = load i32, ptr %158, align 4
+  %160 = sext i32 %159 to i64
+  %161 = getelementptr inbounds [8 x i64], ptr %153, i64 0, i64 %160
+  %162 = load i64, ptr %161, align 8
+  %163 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 1
+  %164 = load i32, ptr %18, align 4
+  %165 = sext i32 %164 to i64
+  %166 = getelementptr inbounds [8 x i64], ptr %163, i64 0, i64 %165
+  store i64 %162, ptr %166, align 8
+  %167 = getelementptr inbounds nuw %struct.Extents, ptr %13, i32 0, i32 2
+  %168 = load ptr, ptr %7, align 8
+  %169 = getelementptr inbounds nuw %struct.View, ptr %168, i32 0, i32 4
+  %170 = load i32, ptr %18, align 4
+  %171 = sext i32 %170 to i64
+  %172 = getelementptr inbounds [8 x i32], ptr %169, i64 0, i64 %171
+  %173 = load i32, ptr %172, align 4
+  %174 = sext i32 %173 to i64
+  %175 = getelementptr inbounds [8 x i64], ptr %167, i64 0, i64 %174
+  %176 = load i64, ptr %175, align 8
+  %177 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 2
+  %178 = load i32, ptr %18, align 4
+  %179 = sext i32 %178 to i64
+  %180 = getelementptr inbounds [8 x i64], ptr %177, i64 0, i64 %179
+  store i64 %176, ptr %180, align 8
+  br label %181
+
+181:                                              ; preds = %152
+  %182 = load i32, ptr %18, align 4
+  %183 = add nsw i32 %182, 1
+  store i32 %183, ptr %18, align 4
+  br label %146
+
+184:                                              ; preds = %146
+  br label %185
+
+185:                                              ; preds = %184, %118
+  %186 = load ptr, ptr %11, align 8
+  call void @copy_extents(ptr noundef %186, ptr noundef %12) #2
+  store ptr null, ptr %6, align 8
+  br label %187
+
+187:                                              ; preds = %185, %130, %59
+  %188 = load ptr, ptr %6, align 8
+  ret ptr %188
+}
+
+; Function Attrs: nounwind uwtable
 define internal ptr @copy_shape(ptr noundef %0, ptr noundef %1, ptr noundef %2, ptr noundef %3) #1 {
   %5 = alloca ptr, align 8
   %6 = alloca ptr, align 8
@@ -2705,6 +3111,165 @@ define internal ptr @copy_shape(ptr noundef %0, ptr noundef %1, ptr noundef %2, 
 }
 
 ; Function Attrs: nounwind uwtable
+define internal void @copy_extents(ptr noundef %0, ptr noundef %1) #1 {
+  %3 = alloca ptr, align 8
+  %4 = alloca ptr, align 8
+  %5 = alloca i32, align 4
+  store ptr %0, ptr %3, align 8
+  store ptr %1, ptr %4, align 8
+  %6 = load ptr, ptr %4, align 8
+  %7 = getelementptr inbounds nuw %struct.Extents, ptr %6, i32 0, i32 0
+  %8 = load i32, ptr %7, align 8
+  %9 = load ptr, ptr %3, align 8
+  %10 = getelementptr inbounds nuw %struct.Extents, ptr %9, i32 0, i32 0
+  store i32 %8, ptr %10, align 8
+  store i32 0, ptr %5, align 4
+  br label %11
+
+11:                                               ; preds = %40, %2
+  %12 = load i32, ptr %5, align 4
+  %13 = load ptr, ptr %4, align 8
+  %14 = getelementptr inbounds nuw %struct.Extents, ptr %13, i32 0, i32 0
+  %15 = load i32, ptr %14, align 8
+  %16 = icmp slt i32 %12, %15
+  br i1 %16, label %17, label %43
+
+17:                                               ; preds = %11
+  %18 = load ptr, ptr %4, align 8
+  %19 = getelementptr inbounds nuw %struct.Extents, ptr %18, i32 0, i32 1
+  %20 = load i32, ptr %5, align 4
+  %21 = sext i32 %20 to i64
+  %22 = getelementptr inbounds [8 x i64], ptr %19, i64 0, i64 %21
+  %23 = load i64, ptr %22, align 8
+  %24 = load ptr, ptr %3, align 8
+  %25 = getelementptr inbounds nuw %struct.Extents, ptr %24, i32 0, i32 1
+  %26 = load i32, ptr %5, align 4
+  %27 = sext i32 %26 to i64
+  %28 = getelementptr inbounds [8 x i64], ptr %25, i64 0, i64 %27
+  store i64 %23, ptr %28, align 8
+  %29 = load ptr, ptr %4, align 8
+  %30 = getelementptr inbounds nuw %struct.Extents, ptr %29, i32 0, i32 2
+  %31 = load i32, ptr %5, align 4
+  %32 = sext i32 %31 to i64
+  %33 = getelementptr inbounds [8 x i64], ptr %30, i64 0, i64 %32
+  %34 = load i64, ptr %33, align 8
+  %35 = load ptr, ptr %3, align 8
+  %36 = getelementptr inbounds nuw %struct.Extents, ptr %35, i32 0, i32 2
+  %37 = load i32, ptr %5, align 4
+  %38 = sext i32 %37 to i64
+  %39 = getelementptr inbounds [8 x i64], ptr %36, i64 0, i64 %38
+  store i64 %34, ptr %39, align 8
+  br label %40
+
+40:                                               ; preds = %17
+  %41 = load i32, ptr %5, align 4
+  %42 = add nsw i32 %41, 1
+  store i32 %42, ptr %5, align 4
+  br label %11
+
+43:                                               ; preds = %11
+  ret void
+}
+
+; Function Attrs: nounwind uwtable
+define internal void @add_axis(ptr noundef %0) #1 {
+  %2 = alloca ptr, align 8
+  %3 = alloca i32, align 4
+  store ptr %0, ptr %2, align 8
+  %4 = load ptr, ptr %2, align 8
+  %5 = getelementptr inbounds nuw %struct.Extents, ptr %4, i32 0, i32 0
+  %6 = load i32, ptr %5, align 8
+  %7 = add nsw i32 %6, 1
+  store i32 %7, ptr %5, align 8
+  store i32 %6, ptr %3, align 4
+  br label %8
+
+8:                                                ; preds = %36, %1
+  %9 = load i32, ptr %3, align 4
+  %10 = icmp sgt i32 %9, 0
+  br i1 %10, label %11, label %39
+
+11:                                               ; preds = %8
+  %12 = load ptr, ptr %2, align 8
+  %13 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 1
+  %14 = load i32, ptr %3, align 4
+  %15 = sub nsw i32 %14, 1
+  %16 = sext i32 %15 to i64
+  %17 = getelementptr inbounds [8 x i64], ptr %13, i64 0, i64 %16
+  %18 = load i64, ptr %17, align 8
+  %19 = load ptr, ptr %2, align 8
+  %20 = getelementptr inbounds nuw %struct.Extents, ptr %19, i32 0, i32 1
+  %21 = load i32, ptr %3, align 4
+  %22 = sext i32 %21 to i64
+  %23 = getelementptr inbounds [8 x i64], ptr %20, i64 0, i64 %22
+  store i64 %18, ptr %23, align 8
+  %24 = load ptr, ptr %2, align 8
+  %25 = getelementptr inbounds nuw %struct.Extents, ptr %24, i32 0, i32 2
+  %26 = load i32, ptr %3, align 4
+  %27 = sub nsw i32 %26, 1
+  %28 = sext i32 %27 to i64
+  %29 = getelementptr inbounds [8 x i64], ptr %25, i64 0, i64 %28
+  %30 = load i64, ptr %29, align 8
+  %31 = load ptr, ptr %2, align 8
+  %32 = getelementptr inbounds nuw %struct.Extents, ptr %31, i32 0, i32 2
+  %33 = load i32, ptr %3, align 4
+  %34 = sext i32 %33 to i64
+  %35 = getelementptr inbounds [8 x i64], ptr %32, i64 0, i64 %34
+  store i64 %30, ptr %35, align 8
+  br label %36
+
+36:                                               ; preds = %11
+  %37 = load i32, ptr %3, align 4
+  %38 = add nsw i32 %37, -1
+  store i32 %38, ptr %3, align 4
+  br label %8
+
+39:                                               ; preds = %8
+  %40 = load ptr, ptr %2, align 8
+  %41 = getelementptr inbounds nuw %struct.Extents, ptr %40, i32 0, i32 1
+  %42 = getelementptr inbounds [8 x i64], ptr %41, i64 0, i64 0
+  store i64 1, ptr %42, align 8
+  %43 = load ptr, ptr %2, align 8
+  %44 = getelementptr inbounds nuw %struct.Extents, ptr %43, i32 0, i32 2
+  %45 = getelementptr inbounds [8 x i64], ptr %44, i64 0, i64 0
+  store i64 0, ptr %45, align 8
+  ret void
+}
+
+; Function Attrs: nounwind uwtable
+define internal ptr @complain_of_shape(ptr noundef %0, ptr noundef %1, i32 noundef %2, ptr noundef %3) #1 {
+  %5 = alloca ptr, align 8
+  %6 = alloca ptr, align 8
+  %7 = alloca i32, align 4
+  %8 = alloca ptr, align 8
+  %9 = alloca %struct.Message, align 4
+  store ptr %0, ptr %5, align 8
+  store ptr %1, ptr %6, align 8
+  store i32 %2, ptr %7, align 4
+  store ptr %3, ptr %8, align 8
+  %10 = load ptr, ptr %6, align 8
+  call void @say_operator(ptr noundef %9, ptr noundef %10) #2
+  call void @say(ptr noundef %9, ptr noundef @.str.7) #2
+  %11 = load i32, ptr %7, align 4
+  %12 = sext i32 %11 to i64
+  call void @say_number(ptr noundef %9, i64 noundef %12) #2
+  call void @say(ptr noundef %9, ptr noundef @.str.8) #2
+  %13 = load ptr, ptr %8, align 8
+  %14 = getelementptr inbounds nuw %struct.Extents, ptr %13, i32 0, i32 1
+  %15 = getelementptr inbounds [8 x i64], ptr %14, i64 0, i64 0
+  %16 = load ptr, ptr %8, align 8
+  %17 = getelementptr inbounds nuw %struct.Extents, ptr %16, i32 0, i32 0
+  %18 = load i32, ptr %17, align 8
+  call void @say_shape(ptr noundef %9, ptr noundef %15, i32 noundef %18) #2
+  call void @say(ptr noundef %9, ptr noundef @.str.9) #2
+  %19 = load ptr, ptr %5, align 8
+  %20 = getelementptr inbounds nuw %struct.Message, ptr %9, i32 0, i32 1
+  %21 = getelementptr inbounds [400 x i8], ptr %20, i64 0, i64 0
+  %22 = call ptr @create_status(ptr noundef %19, i32 noundef 2, ptr noundef %21) #2
+  ret ptr %22
+}
+
+; Function Attrs: nounwind uwtable
 define internal void @say_number(ptr noundef %0, i64 noundef %1) #1 {
   %3 = alloca ptr, align 8
   %4 = alloca i64, align 8
@@ -2791,7 +3356,7 @@ define internal void @say_shape(ptr noundef %0, ptr noundef %1, i32 noundef %2) 
   store ptr %1, ptr %5, align 8
   store i32 %2, ptr %6, align 4
   %8 = load ptr, ptr %4, align 8
-  call void @say(ptr noundef %8, ptr noundef @.str.13) #2
+  call void @say(ptr noundef %8, ptr noundef @.str.10) #2
   store i32 0, ptr %7, align 4
   br label %9
 
@@ -2808,7 +3373,7 @@ define internal void @say_shape(ptr noundef %0, ptr noundef %1, i32 noundef %2) 
 
 16:                                               ; preds = %13
   %17 = load ptr, ptr %4, align 8
-  call void @say(ptr noundef %17, ptr noundef @.str.14) #2
+  call void @say(ptr noundef %17, ptr noundef @.str.11) #2
   br label %18
 
 18:                                               ; preds = %16, %13
@@ -2829,7 +3394,7 @@ define internal void @say_shape(ptr noundef %0, ptr noundef %1, i32 noundef %2) 
 
 28:                                               ; preds = %9
   %29 = load ptr, ptr %4, align 8
-  call void @say(ptr noundef %29, ptr noundef @.str.15) #2
+  call void @say(ptr noundef %29, ptr noundef @.str.12) #2
   ret void
 }
 
@@ -2842,280 +3407,229 @@ define internal ptr @expand(ptr noundef %0, i32 noundef %1, ptr noundef %2, ptr 
   %10 = alloca ptr, align 8
   %11 = alloca i32, align 4
   %12 = alloca i32, align 4
-  %13 = alloca i64, align 8
-  %14 = alloca i64, align 8
+  %13 = alloca %struct.Extents, align 8
+  %14 = alloca i32, align 4
   %15 = alloca i64, align 8
   %16 = alloca ptr, align 8
   %17 = alloca ptr, align 8
   %18 = alloca i64, align 8
   %19 = alloca i64, align 8
   %20 = alloca i64, align 8
-  %21 = alloca i64, align 8
-  %22 = alloca i64, align 8
-  %23 = alloca i32, align 4
-  %24 = alloca i32, align 4
+  %21 = alloca i32, align 4
   store ptr %0, ptr %7, align 8
   store i32 %1, ptr %8, align 4
   store ptr %2, ptr %9, align 8
   store ptr %3, ptr %10, align 8
   store i32 %4, ptr %11, align 4
-  %25 = load ptr, ptr %7, align 8
-  %26 = getelementptr inbounds nuw %struct.Job, ptr %25, i32 0, i32 1
-  %27 = load ptr, ptr %26, align 8
-  %28 = getelementptr inbounds nuw %struct.Descriptor, ptr %27, i32 0, i32 10
-  %29 = load i32, ptr %8, align 4
-  %30 = sext i32 %29 to i64
-  %31 = getelementptr inbounds [16 x %struct.Tensor], ptr %28, i64 0, i64 %30
-  %32 = getelementptr inbounds nuw %struct.Tensor, ptr %31, i32 0, i32 1
-  %33 = load i32, ptr %32, align 4
-  store i32 %33, ptr %12, align 4
-  %34 = load ptr, ptr %9, align 8
-  %35 = getelementptr inbounds nuw %struct.Extents, ptr %34, i32 0, i32 1
-  %36 = getelementptr inbounds [8 x i64], ptr %35, i64 0, i64 0
-  %37 = load i32, ptr %11, align 4
-  %38 = call i64 @product(ptr noundef %36, i32 noundef 0, i32 noundef %37) #2
-  store i64 %38, ptr %13, align 8
-  %39 = load ptr, ptr %9, align 8
-  %40 = getelementptr inbounds nuw %struct.Extents, ptr %39, i32 0, i32 1
-  %41 = getelementptr inbounds [8 x i64], ptr %40, i64 0, i64 0
-  %42 = load i32, ptr %11, align 4
-  %43 = load ptr, ptr %9, align 8
-  %44 = getelementptr inbounds nuw %struct.Extents, ptr %43, i32 0, i32 0
-  %45 = load i32, ptr %44, align 8
-  %46 = call i64 @product(ptr noundef %41, i32 noundef %42, i32 noundef %45) #2
-  store i64 %46, ptr %14, align 8
-  %47 = load ptr, ptr %10, align 8
-  %48 = getelementptr inbounds nuw %struct.Extents, ptr %47, i32 0, i32 1
-  %49 = getelementptr inbounds [8 x i64], ptr %48, i64 0, i64 0
-  %50 = load i32, ptr %11, align 4
-  %51 = load ptr, ptr %10, align 8
-  %52 = getelementptr inbounds nuw %struct.Extents, ptr %51, i32 0, i32 0
-  %53 = load i32, ptr %52, align 8
-  %54 = call i64 @product(ptr noundef %49, i32 noundef %50, i32 noundef %53) #2
-  store i64 %54, ptr %15, align 8
-  br label %55
+  %22 = load ptr, ptr %7, align 8
+  %23 = getelementptr inbounds nuw %struct.Job, ptr %22, i32 0, i32 1
+  %24 = load ptr, ptr %23, align 8
+  %25 = getelementptr inbounds nuw %struct.Descriptor, ptr %24, i32 0, i32 10
+  %26 = load i32, ptr %8, align 4
+  %27 = sext i32 %26 to i64
+  %28 = getelementptr inbounds [16 x %struct.Tensor], ptr %25, i64 0, i64 %27
+  %29 = getelementptr inbounds nuw %struct.Tensor, ptr %28, i32 0, i32 1
+  %30 = load i32, ptr %29, align 4
+  store i32 %30, ptr %12, align 4
+  %31 = load ptr, ptr %9, align 8
+  call void @copy_extents(ptr noundef %13, ptr noundef %31) #2
+  %32 = load i32, ptr %11, align 4
+  store i32 %32, ptr %14, align 4
+  br label %33
 
-55:                                               ; preds = %5
-  %56 = load ptr, ptr %7, align 8
-  %57 = getelementptr inbounds nuw %struct.Job, ptr %56, i32 0, i32 0
-  %58 = load ptr, ptr %57, align 8
-  %59 = load i64, ptr %13, align 8
-  %60 = load i64, ptr %15, align 8
-  %61 = mul nsw i64 %59, %60
-  %62 = load i32, ptr %12, align 4
-  %63 = sext i32 %62 to i64
-  %64 = mul nsw i64 %61, %63
-  %65 = load ptr, ptr %7, align 8
-  %66 = getelementptr inbounds nuw %struct.Job, ptr %65, i32 0, i32 8
-  %67 = load i32, ptr %8, align 4
-  %68 = sext i32 %67 to i64
-  %69 = getelementptr inbounds [16 x ptr], ptr %66, i64 0, i64 %68
-  %70 = call ptr @allocate(ptr noundef %58, i64 noundef %64, ptr noundef %69) #2
-  store ptr %70, ptr %16, align 8
-  %71 = load ptr, ptr %16, align 8
-  %72 = icmp ne ptr %71, null
-  br i1 %72, label %73, label %75
+33:                                               ; preds = %50, %5
+  %34 = load i32, ptr %14, align 4
+  %35 = load ptr, ptr %10, align 8
+  %36 = getelementptr inbounds nuw %struct.Extents, ptr %35, i32 0, i32 0
+  %37 = load i32, ptr %36, align 8
+  %38 = icmp slt i32 %34, %37
+  br i1 %38, label %39, label %53
 
-73:                                               ; preds = %55
-  %74 = load ptr, ptr %16, align 8
-  store ptr %74, ptr %6, align 8
-  br label %207
+39:                                               ; preds = %33
+  %40 = load ptr, ptr %10, align 8
+  %41 = getelementptr inbounds nuw %struct.Extents, ptr %40, i32 0, i32 1
+  %42 = load i32, ptr %14, align 4
+  %43 = sext i32 %42 to i64
+  %44 = getelementptr inbounds [8 x i64], ptr %41, i64 0, i64 %43
+  %45 = load i64, ptr %44, align 8
+  %46 = getelementptr inbounds nuw %struct.Extents, ptr %13, i32 0, i32 1
+  %47 = load i32, ptr %14, align 4
+  %48 = sext i32 %47 to i64
+  %49 = getelementptr inbounds [8 x i64], ptr %46, i64 0, i64 %48
+  store i64 %45, ptr %49, align 8
+  br label %50
 
-75:                                               ; preds = %55
-  br label %76
+50:                                               ; preds = %39
+  %51 = load i32, ptr %14, align 4
+  %52 = add nsw i32 %51, 1
+  store i32 %52, ptr %14, align 4
+  br label %33
 
-76:                                               ; preds = %75
-  %77 = load ptr, ptr %7, align 8
-  %78 = getelementptr inbounds nuw %struct.Job, ptr %77, i32 0, i32 8
-  %79 = load i32, ptr %8, align 4
-  %80 = sext i32 %79 to i64
-  %81 = getelementptr inbounds [16 x ptr], ptr %78, i64 0, i64 %80
-  %82 = load ptr, ptr %81, align 8
-  store ptr %82, ptr %17, align 8
+53:                                               ; preds = %33
+  %54 = getelementptr inbounds nuw %struct.Extents, ptr %13, i32 0, i32 1
+  %55 = getelementptr inbounds [8 x i64], ptr %54, i64 0, i64 0
+  %56 = getelementptr inbounds nuw %struct.Extents, ptr %13, i32 0, i32 0
+  %57 = load i32, ptr %56, align 8
+  %58 = call i64 @product(ptr noundef %55, i32 noundef 0, i32 noundef %57) #2
+  store i64 %58, ptr %15, align 8
+  br label %59
+
+59:                                               ; preds = %53
+  %60 = load ptr, ptr %7, align 8
+  %61 = getelementptr inbounds nuw %struct.Job, ptr %60, i32 0, i32 0
+  %62 = load ptr, ptr %61, align 8
+  %63 = load i64, ptr %15, align 8
+  %64 = load i32, ptr %12, align 4
+  %65 = sext i32 %64 to i64
+  %66 = mul nsw i64 %63, %65
+  %67 = load ptr, ptr %7, align 8
+  %68 = getelementptr inbounds nuw %struct.Job, ptr %67, i32 0, i32 8
+  %69 = load i32, ptr %8, align 4
+  %70 = sext i32 %69 to i64
+  %71 = getelementptr inbounds [16 x ptr], ptr %68, i64 0, i64 %70
+  %72 = call ptr @allocate(ptr noundef %62, i64 noundef %66, ptr noundef %71) #2
+  store ptr %72, ptr %16, align 8
+  %73 = load ptr, ptr %16, align 8
+  %74 = icmp ne ptr %73, null
+  br i1 %74, label %75, label %77
+
+75:                                               ; preds = %59
+  %76 = load ptr, ptr %16, align 8
+  store ptr %76, ptr %6, align 8
+  br label %167
+
+77:                                               ; preds = %59
+  br label %78
+
+78:                                               ; preds = %77
+  %79 = load ptr, ptr %7, align 8
+  %80 = getelementptr inbounds nuw %struct.Job, ptr %79, i32 0, i32 8
+  %81 = load i32, ptr %8, align 4
+  %82 = sext i32 %81 to i64
+  %83 = getelementptr inbounds [16 x ptr], ptr %80, i64 0, i64 %82
+  %84 = load ptr, ptr %83, align 8
+  store ptr %84, ptr %17, align 8
   store i64 0, ptr %18, align 8
-  br label %83
+  br label %85
 
-83:                                               ; preds = %169, %76
-  %84 = load i64, ptr %18, align 8
-  %85 = load i64, ptr %13, align 8
-  %86 = icmp slt i64 %84, %85
-  br i1 %86, label %87, label %172
+85:                                               ; preds = %151, %78
+  %86 = load i64, ptr %18, align 8
+  %87 = load i64, ptr %15, align 8
+  %88 = icmp slt i64 %86, %87
+  br i1 %88, label %89, label %154
 
-87:                                               ; preds = %83
-  store i64 0, ptr %19, align 8
-  br label %88
+89:                                               ; preds = %85
+  %90 = load i64, ptr %18, align 8
+  store i64 %90, ptr %19, align 8
+  store i64 0, ptr %20, align 8
+  %91 = getelementptr inbounds nuw %struct.Extents, ptr %13, i32 0, i32 0
+  %92 = load i32, ptr %91, align 8
+  %93 = sub nsw i32 %92, 1
+  store i32 %93, ptr %21, align 4
+  br label %94
 
-88:                                               ; preds = %165, %87
-  %89 = load i64, ptr %19, align 8
-  %90 = load i64, ptr %15, align 8
-  %91 = icmp slt i64 %89, %90
-  br i1 %91, label %92, label %168
+94:                                               ; preds = %130, %89
+  %95 = load i32, ptr %21, align 4
+  %96 = icmp sge i32 %95, 0
+  br i1 %96, label %97, label %133
 
-92:                                               ; preds = %88
-  %93 = load i64, ptr %19, align 8
-  store i64 %93, ptr %20, align 8
-  store i64 0, ptr %21, align 8
-  store i64 1, ptr %22, align 8
-  %94 = load ptr, ptr %10, align 8
-  %95 = getelementptr inbounds nuw %struct.Extents, ptr %94, i32 0, i32 0
-  %96 = load i32, ptr %95, align 8
-  %97 = sub nsw i32 %96, 1
-  store i32 %97, ptr %23, align 4
-  br label %98
+97:                                               ; preds = %94
+  %98 = load ptr, ptr %9, align 8
+  %99 = getelementptr inbounds nuw %struct.Extents, ptr %98, i32 0, i32 1
+  %100 = load i32, ptr %21, align 4
+  %101 = sext i32 %100 to i64
+  %102 = getelementptr inbounds [8 x i64], ptr %99, i64 0, i64 %101
+  %103 = load i64, ptr %102, align 8
+  %104 = icmp ne i64 %103, 1
+  br i1 %104, label %105, label %122
 
-98:                                               ; preds = %140, %92
-  %99 = load i32, ptr %23, align 4
-  %100 = load i32, ptr %11, align 4
-  %101 = icmp sge i32 %99, %100
-  br i1 %101, label %102, label %143
+105:                                              ; preds = %97
+  %106 = load i64, ptr %19, align 8
+  %107 = getelementptr inbounds nuw %struct.Extents, ptr %13, i32 0, i32 1
+  %108 = load i32, ptr %21, align 4
+  %109 = sext i32 %108 to i64
+  %110 = getelementptr inbounds [8 x i64], ptr %107, i64 0, i64 %109
+  %111 = load i64, ptr %110, align 8
+  %112 = srem i64 %106, %111
+  %113 = load ptr, ptr %9, align 8
+  %114 = getelementptr inbounds nuw %struct.Extents, ptr %113, i32 0, i32 2
+  %115 = load i32, ptr %21, align 4
+  %116 = sext i32 %115 to i64
+  %117 = getelementptr inbounds [8 x i64], ptr %114, i64 0, i64 %116
+  %118 = load i64, ptr %117, align 8
+  %119 = mul nsw i64 %112, %118
+  %120 = load i64, ptr %20, align 8
+  %121 = add nsw i64 %120, %119
+  store i64 %121, ptr %20, align 8
+  br label %122
 
-102:                                              ; preds = %98
-  %103 = load ptr, ptr %9, align 8
-  %104 = getelementptr inbounds nuw %struct.Extents, ptr %103, i32 0, i32 1
-  %105 = load i32, ptr %23, align 4
-  %106 = sext i32 %105 to i64
-  %107 = getelementptr inbounds [8 x i64], ptr %104, i64 0, i64 %106
-  %108 = load i64, ptr %107, align 8
-  %109 = icmp ne i64 %108, 1
-  br i1 %109, label %110, label %123
+122:                                              ; preds = %105, %97
+  %123 = getelementptr inbounds nuw %struct.Extents, ptr %13, i32 0, i32 1
+  %124 = load i32, ptr %21, align 4
+  %125 = sext i32 %124 to i64
+  %126 = getelementptr inbounds [8 x i64], ptr %123, i64 0, i64 %125
+  %127 = load i64, ptr %126, align 8
+  %128 = load i64, ptr %19, align 8
+  %129 = sdiv i64 %128, %127
+  store i64 %129, ptr %19, align 8
+  br label %130
 
-110:                                              ; preds = %102
-  %111 = load i64, ptr %20, align 8
-  %112 = load ptr, ptr %10, align 8
-  %113 = getelementptr inbounds nuw %struct.Extents, ptr %112, i32 0, i32 1
-  %114 = load i32, ptr %23, align 4
-  %115 = sext i32 %114 to i64
-  %116 = getelementptr inbounds [8 x i64], ptr %113, i64 0, i64 %115
-  %117 = load i64, ptr %116, align 8
-  %118 = srem i64 %111, %117
-  %119 = load i64, ptr %22, align 8
-  %120 = mul nsw i64 %118, %119
-  %121 = load i64, ptr %21, align 8
-  %122 = add nsw i64 %121, %120
-  store i64 %122, ptr %21, align 8
-  br label %123
+130:                                              ; preds = %122
+  %131 = load i32, ptr %21, align 4
+  %132 = add nsw i32 %131, -1
+  store i32 %132, ptr %21, align 4
+  br label %94
 
-123:                                              ; preds = %110, %102
-  %124 = load ptr, ptr %10, align 8
-  %125 = getelementptr inbounds nuw %struct.Extents, ptr %124, i32 0, i32 1
-  %126 = load i32, ptr %23, align 4
-  %127 = sext i32 %126 to i64
-  %128 = getelementptr inbounds [8 x i64], ptr %125, i64 0, i64 %127
-  %129 = load i64, ptr %128, align 8
-  %130 = load i64, ptr %20, align 8
-  %131 = sdiv i64 %130, %129
-  store i64 %131, ptr %20, align 8
-  %132 = load ptr, ptr %9, align 8
-  %133 = getelementptr inbounds nuw %struct.Extents, ptr %132, i32 0, i32 1
-  %134 = load i32, ptr %23, align 4
-  %135 = sext i32 %134 to i64
-  %136 = getelementptr inbounds [8 x i64], ptr %133, i64 0, i64 %135
-  %137 = load i64, ptr %136, align 8
-  %138 = load i64, ptr %22, align 8
-  %139 = mul nsw i64 %138, %137
-  store i64 %139, ptr %22, align 8
-  br label %140
+133:                                              ; preds = %94
+  %134 = load ptr, ptr %17, align 8
+  %135 = load ptr, ptr %7, align 8
+  %136 = getelementptr inbounds nuw %struct.Job, ptr %135, i32 0, i32 7
+  %137 = load i32, ptr %8, align 4
+  %138 = sext i32 %137 to i64
+  %139 = getelementptr inbounds [16 x ptr], ptr %136, i64 0, i64 %138
+  %140 = load ptr, ptr %139, align 8
+  %141 = load i64, ptr %20, align 8
+  %142 = load i32, ptr %12, align 4
+  %143 = sext i32 %142 to i64
+  %144 = mul nsw i64 %141, %143
+  %145 = getelementptr inbounds i8, ptr %140, i64 %144
+  %146 = load i32, ptr %12, align 4
+  call void @copy_element(ptr noundef %134, ptr noundef %145, i32 noundef %146) #2
+  %147 = load i32, ptr %12, align 4
+  %148 = load ptr, ptr %17, align 8
+  %149 = sext i32 %147 to i64
+  %150 = getelementptr inbounds i8, ptr %148, i64 %149
+  store ptr %150, ptr %17, align 8
+  br label %151
 
-140:                                              ; preds = %123
-  %141 = load i32, ptr %23, align 4
-  %142 = add nsw i32 %141, -1
-  store i32 %142, ptr %23, align 4
-  br label %98
+151:                                              ; preds = %133
+  %152 = load i64, ptr %18, align 8
+  %153 = add nsw i64 %152, 1
+  store i64 %153, ptr %18, align 8
+  br label %85
 
-143:                                              ; preds = %98
-  %144 = load ptr, ptr %17, align 8
-  %145 = load ptr, ptr %7, align 8
-  %146 = getelementptr inbounds nuw %struct.Job, ptr %145, i32 0, i32 7
-  %147 = load i32, ptr %8, align 4
-  %148 = sext i32 %147 to i64
-  %149 = getelementptr inbounds [16 x ptr], ptr %146, i64 0, i64 %148
-  %150 = load ptr, ptr %149, align 8
-  %151 = load i64, ptr %18, align 8
-  %152 = load i64, ptr %14, align 8
-  %153 = mul nsw i64 %151, %152
-  %154 = load i64, ptr %21, align 8
-  %155 = add nsw i64 %153, %154
-  %156 = load i32, ptr %12, align 4
-  %157 = sext i32 %156 to i64
-  %158 = mul nsw i64 %155, %157
-  %159 = getelementptr inbounds i8, ptr %150, i64 %158
-  %160 = load i32, ptr %12, align 4
-  call void @copy_element(ptr noundef %144, ptr noundef %159, i32 noundef %160) #2
-  %161 = load i32, ptr %12, align 4
-  %162 = load ptr, ptr %17, align 8
-  %163 = sext i32 %161 to i64
-  %164 = getelementptr inbounds i8, ptr %162, i64 %163
-  store ptr %164, ptr %17, align 8
-  br label %165
-
-165:                                              ; preds = %143
-  %166 = load i64, ptr %19, align 8
-  %167 = add nsw i64 %166, 1
-  store i64 %167, ptr %19, align 8
-  br label %88
-
-168:                                              ; preds = %88
-  br label %169
-
-169:                                              ; preds = %168
-  %170 = load i64, ptr %18, align 8
-  %171 = add nsw i64 %170, 1
-  store i64 %171, ptr %18, align 8
-  br label %83
-
-172:                                              ; preds = %83
-  %173 = load i32, ptr %11, align 4
-  store i32 %173, ptr %24, align 4
-  br label %174
-
-174:                                              ; preds = %192, %172
-  %175 = load i32, ptr %24, align 4
-  %176 = load ptr, ptr %10, align 8
-  %177 = getelementptr inbounds nuw %struct.Extents, ptr %176, i32 0, i32 0
-  %178 = load i32, ptr %177, align 8
-  %179 = icmp slt i32 %175, %178
-  br i1 %179, label %180, label %195
-
-180:                                              ; preds = %174
-  %181 = load ptr, ptr %10, align 8
-  %182 = getelementptr inbounds nuw %struct.Extents, ptr %181, i32 0, i32 1
-  %183 = load i32, ptr %24, align 4
-  %184 = sext i32 %183 to i64
-  %185 = getelementptr inbounds [8 x i64], ptr %182, i64 0, i64 %184
-  %186 = load i64, ptr %185, align 8
-  %187 = load ptr, ptr %9, align 8
-  %188 = getelementptr inbounds nuw %struct.Extents, ptr %187, i32 0, i32 1
-  %189 = load i32, ptr %24, align 4
-  %190 = sext i32 %189 to i64
-  %191 = getelementptr inbounds [8 x i64], ptr %188, i64 0, i64 %190
-  store i64 %186, ptr %191, align 8
-  br label %192
-
-192:                                              ; preds = %180
-  %193 = load i32, ptr %24, align 4
-  %194 = add nsw i32 %193, 1
-  store i32 %194, ptr %24, align 4
-  br label %174
-
-195:                                              ; preds = %174
-  %196 = load ptr, ptr %7, align 8
-  %197 = getelementptr inbounds nuw %struct.Job, ptr %196, i32 0, i32 8
-  %198 = load i32, ptr %8, align 4
-  %199 = sext i32 %198 to i64
-  %200 = getelementptr inbounds [16 x ptr], ptr %197, i64 0, i64 %199
-  %201 = load ptr, ptr %200, align 8
-  %202 = load ptr, ptr %7, align 8
-  %203 = getelementptr inbounds nuw %struct.Job, ptr %202, i32 0, i32 7
-  %204 = load i32, ptr %8, align 4
-  %205 = sext i32 %204 to i64
-  %206 = getelementptr inbounds [16 x ptr], ptr %203, i64 0, i64 %205
-  store ptr %201, ptr %206, align 8
+154:                                              ; preds = %85
+  call void @set_dense(ptr noundef %13) #2
+  %155 = load ptr, ptr %9, align 8
+  call void @copy_extents(ptr noundef %155, ptr noundef %13) #2
+  %156 = load ptr, ptr %7, align 8
+  %157 = getelementptr inbounds nuw %struct.Job, ptr %156, i32 0, i32 8
+  %158 = load i32, ptr %8, align 4
+  %159 = sext i32 %158 to i64
+  %160 = getelementptr inbounds [16 x ptr], ptr %157, i64 0, i64 %159
+  %161 = load ptr, ptr %160, align 8
+  %162 = load ptr, ptr %7, align 8
+  %163 = getelementptr inbounds nuw %struct.Job, ptr %162, i32 0, i32 7
+  %164 = load i32, ptr %8, align 4
+  %165 = sext i32 %164 to i64
+  %166 = getelementptr inbounds [16 x ptr], ptr %163, i64 0, i64 %165
+  store ptr %161, ptr %166, align 8
   store ptr null, ptr %6, align 8
-  br label %207
+  br label %167
 
-207:                                              ; preds = %195, %73
-  %208 = load ptr, ptr %6, align 8
-  ret ptr %208
+167:                                              ; preds = %154, %75
+  %168 = load ptr, ptr %6, align 8
+  ret ptr %168
 }
 
 ; Function Attrs: nounwind uwtable
@@ -3374,23 +3888,20 @@ define internal i64 @stride_along(ptr noundef %0, i32 noundef %1) #1 {
   br i1 %11, label %12, label %13
 
 12:                                               ; preds = %2
-  br label %23
+  br label %20
 
 13:                                               ; preds = %2
   %14 = load ptr, ptr %3, align 8
-  %15 = getelementptr inbounds nuw %struct.Extents, ptr %14, i32 0, i32 1
-  %16 = getelementptr inbounds [8 x i64], ptr %15, i64 0, i64 0
-  %17 = load i32, ptr %4, align 4
-  %18 = add nsw i32 %17, 1
-  %19 = load ptr, ptr %3, align 8
-  %20 = getelementptr inbounds nuw %struct.Extents, ptr %19, i32 0, i32 0
-  %21 = load i32, ptr %20, align 8
-  %22 = call i64 @product(ptr noundef %16, i32 noundef %18, i32 noundef %21) #2
-  br label %23
+  %15 = getelementptr inbounds nuw %struct.Extents, ptr %14, i32 0, i32 2
+  %16 = load i32, ptr %4, align 4
+  %17 = sext i32 %16 to i64
+  %18 = getelementptr inbounds [8 x i64], ptr %15, i64 0, i64 %17
+  %19 = load i64, ptr %18, align 8
+  br label %20
 
-23:                                               ; preds = %13, %12
-  %24 = phi i64 [ 0, %12 ], [ %22, %13 ]
-  ret i64 %24
+20:                                               ; preds = %13, %12
+  %21 = phi i64 [ 0, %12 ], [ %19, %13 ]
+  ret i64 %21
 }
 
 ; Function Attrs: nounwind uwtable
@@ -3930,7 +4441,7 @@ define internal void @run_on(ptr noundef %0, i64 noundef %1, i64 noundef %2, i64
   store ptr %187, ptr %26, align 8
   %188 = load ptr, ptr %26, align 8
   %189 = getelementptr inbounds nuw %struct.Tensor, ptr %188, i32 0, i32 2
-  %190 = load i32, ptr %189, align 4
+  %190 = load i32, ptr %189, align 8
   %191 = icmp ne i32 %190, 0
   br i1 %191, label %192, label %194
 
@@ -4023,7 +4534,7 @@ define internal ptr @driver_function(ptr noundef %0) #1 {
 
 9:                                                ; preds = %6
   %10 = load volatile ptr, ptr @find_library, align 8
-  %11 = call ptr %10(ptr noundef @.str.20, i32 noundef 2) #2
+  %11 = call ptr %10(ptr noundef @.str.22, i32 noundef 2) #2
   br label %13
 
 12:                                               ; preds = %6, %1
@@ -4214,7 +4725,7 @@ define internal ptr @launch(ptr noundef %0, ptr noundef %1, ptr noundef %2) #1 {
 109:                                              ; preds = %96
   %110 = load ptr, ptr %5, align 8
   %111 = load i32, ptr %18, align 4
-  %112 = call ptr @complain_of_driver(ptr noundef %110, ptr noundef @.str.21, i32 noundef %111) #2
+  %112 = call ptr @complain_of_driver(ptr noundef %110, ptr noundef @.str.23, i32 noundef %111) #2
   br label %114
 
 113:                                              ; preds = %96
@@ -4285,7 +4796,7 @@ define internal ptr @complain_of_driver(ptr noundef %0, ptr noundef %1, i32 noun
   call void @say_operator(ptr noundef %7, ptr noundef %10) #2
   %11 = load ptr, ptr %5, align 8
   call void @say(ptr noundef %7, ptr noundef %11) #2
-  call void @say(ptr noundef %7, ptr noundef @.str.27) #2
+  call void @say(ptr noundef %7, ptr noundef @.str.29) #2
   %12 = load i32, ptr %6, align 4
   %13 = sext i32 %12 to i64
   call void @say_number(ptr noundef %7, i64 noundef %13) #2
@@ -4349,7 +4860,7 @@ define internal ptr @load_in_context(ptr noundef %0, ptr noundef %1) #1 {
 30:                                               ; preds = %27, %19
   %31 = load ptr, ptr %4, align 8
   %32 = load i32, ptr %9, align 4
-  %33 = call ptr @complain_of_driver(ptr noundef %31, ptr noundef @.str.22, i32 noundef %32) #2
+  %33 = call ptr @complain_of_driver(ptr noundef %31, ptr noundef @.str.24, i32 noundef %32) #2
   store ptr %33, ptr %3, align 8
   br label %146
 
@@ -4413,7 +4924,7 @@ define internal ptr @load_in_context(ptr noundef %0, ptr noundef %1) #1 {
   %73 = load ptr, ptr %4, align 8
   %74 = getelementptr inbounds nuw %struct.Kernel, ptr %73, i32 0, i32 0
   %75 = load ptr, ptr %74, align 8
-  %76 = call ptr @complain(ptr noundef %72, ptr noundef %75, i32 noundef 6, ptr noundef @.str.23) #2
+  %76 = call ptr @complain(ptr noundef %72, ptr noundef %75, i32 noundef 6, ptr noundef @.str.25) #2
   store ptr %76, ptr %3, align 8
   br label %146
 
@@ -4436,7 +4947,7 @@ define internal ptr @load_in_context(ptr noundef %0, ptr noundef %1) #1 {
 90:                                               ; preds = %77
   %91 = load ptr, ptr %4, align 8
   %92 = load i32, ptr %9, align 4
-  %93 = call ptr @complain_of_driver(ptr noundef %91, ptr noundef @.str.24, i32 noundef %92) #2
+  %93 = call ptr @complain_of_driver(ptr noundef %91, ptr noundef @.str.26, i32 noundef %92) #2
   store ptr %93, ptr %3, align 8
   br label %146
 
@@ -4461,7 +4972,7 @@ define internal ptr @load_in_context(ptr noundef %0, ptr noundef %1) #1 {
 109:                                              ; preds = %94
   %110 = load ptr, ptr %4, align 8
   %111 = load i32, ptr %9, align 4
-  %112 = call ptr @complain_of_driver(ptr noundef %110, ptr noundef @.str.25, i32 noundef %111) #2
+  %112 = call ptr @complain_of_driver(ptr noundef %110, ptr noundef @.str.27, i32 noundef %111) #2
   store ptr %112, ptr %3, align 8
   br label %146
 
@@ -4530,15 +5041,15 @@ define internal ptr @find_driver(ptr noundef %0) #1 {
   br label %56
 
 12:                                               ; preds = %1
-  %13 = call ptr @driver_function(ptr noundef @.str.22) #2
+  %13 = call ptr @driver_function(ptr noundef @.str.24) #2
   %14 = load ptr, ptr %4, align 8
   %15 = getelementptr inbounds nuw %struct.Driver, ptr %14, i32 0, i32 0
   store ptr %13, ptr %15, align 8
-  %16 = call ptr @driver_function(ptr noundef @.str.24) #2
+  %16 = call ptr @driver_function(ptr noundef @.str.26) #2
   %17 = load ptr, ptr %4, align 8
   %18 = getelementptr inbounds nuw %struct.Driver, ptr %17, i32 0, i32 1
   store ptr %16, ptr %18, align 8
-  %19 = call ptr @driver_function(ptr noundef @.str.25) #2
+  %19 = call ptr @driver_function(ptr noundef @.str.27) #2
   %20 = load ptr, ptr %4, align 8
   %21 = getelementptr inbounds nuw %struct.Driver, ptr %20, i32 0, i32 2
   store ptr %19, ptr %21, align 8
@@ -4563,7 +5074,7 @@ define internal ptr @find_driver(ptr noundef %0) #1 {
   br i1 %35, label %36, label %40
 
 36:                                               ; preds = %31
-  %37 = call ptr @driver_function(ptr noundef @.str.21) #2
+  %37 = call ptr @driver_function(ptr noundef @.str.23) #2
   %38 = load ptr, ptr %4, align 8
   %39 = getelementptr inbounds nuw %struct.Driver, ptr %38, i32 0, i32 3
   store ptr %37, ptr %39, align 8
@@ -4586,7 +5097,7 @@ define internal ptr @find_driver(ptr noundef %0) #1 {
   %50 = load ptr, ptr %3, align 8
   %51 = getelementptr inbounds nuw %struct.Kernel, ptr %50, i32 0, i32 0
   %52 = load ptr, ptr %51, align 8
-  %53 = call ptr @complain(ptr noundef %49, ptr noundef %52, i32 noundef 6, ptr noundef @.str.26) #2
+  %53 = call ptr @complain(ptr noundef %49, ptr noundef %52, i32 noundef 6, ptr noundef @.str.28) #2
   br label %54
 
 54:                                               ; preds = %46, %45

@@ -1,0 +1,285 @@
+"""Tensors that kernels see in another shape and order: what Reshape and Transpose beside a group would have copied."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from advisor.fuse.kernels.expression import Access, Expression, Input, Operation, Output
+from advisor.fuse.kernels.generated import groups_of
+from advisor.fuse.kernels.library import Unsupported, build_library, here
+from advisor.fuse.kernels.nvptx import gpu_module
+from advisor.fuse.kernels.view import MOST_AXES, View
+from tests.fuse.graphs import model, random_inputs
+from tests.fuse.graphs import session as ort_session
+from tests.fuse.kernels.interpreter import seen
+from tests.fuse.kernels.single_operator import FLOAT, run, session
+from tests.fuse.kernels.test_generated import generated
+from tests.fuse.kernels.test_generated import run as run_model
+
+try:
+    here()
+except Unsupported as reason:
+    pytest.skip(str(reason), allow_module_level=True)
+
+HEADS = np.array([0, 0, 4, 8])
+
+
+def operators(text: str, **weights: Any) -> list[list[str]]:
+    """The operators of each group."""
+    return [[node.op_type for node in group.nodes] for group, _ in groups_of(model(text, **weights))]
+
+
+def check(text: str, *, dynamic: tuple[int, ...] = (3, 1, 0), sites: int = 1, **weights: Any) -> list[str]:
+    """The operators of the model with kernels, which computes the same for open dimensions of these sizes."""
+    before = model(text, **weights)
+    after = generated(before)
+    assert len(after.sites) == sites
+    for size in dynamic:
+        feed = random_inputs(ort_session(before), dynamic=size)
+        for ours, theirs in zip(run_model(after.model, feed, after.libraries), run_model(before, feed), strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-6)
+    return [node.op_type for node in after.model.graph]
+
+
+# ---- Views by themselves
+
+
+@st.composite
+def views(draw: st.DrawFn, rank: int) -> View:
+    """Of a tensor of RANK axes whose last one has 12 elements, or 4 where it was split before."""
+    lengths = draw(st.sampled_from([(), (3, 4), (12,), (2, 3, 2)]))
+    axes = rank + max(len(lengths) - 1, 0)
+    order = draw(st.sampled_from([(), tuple(draw(st.permutations(range(axes))))]))
+    return View(12 if lengths else 0, lengths, order)
+
+
+@given(st.data())
+def test_a_view_of_a_view_is_one_after_the_other(data: st.DataObject) -> None:
+    array = np.arange(2 * 5 * 12).reshape(2, 5, 12)
+    first = data.draw(views(3))
+    middle = seen(array, first)
+    lengths: tuple[int, ...] = (
+        (2, middle.shape[-1] // 2) if middle.shape[-1] % 2 == 0 and data.draw(st.booleans()) else ()
+    )
+    axes = middle.ndim + max(len(lengths) - 1, 0)
+    assume(axes <= MOST_AXES)
+    order = data.draw(st.sampled_from([(), tuple(data.draw(st.permutations(range(axes))))]))
+    second = View(prod(lengths) if lengths else 0, lengths, order)
+    both = first.then(second)
+    if both is None:
+        assert lengths, "only a split of what is not the last axis is no view"
+        assert first.order[-1] != len(first.order) - 1
+    else:
+        np.testing.assert_array_equal(seen(array, both), seen(middle, second))
+        assert both.dims(array.shape) == seen(middle, second).shape
+
+
+LIBRARY_VIEWS = [
+    View(order=(0, 2, 1, 3)),
+    View(order=(2, 0, 1, 3)),
+    View(12, (3, 4)),
+    View(12, (3, 4), (0, 2, 1, 3)),
+    View(12, (3, 2, 2), (2, 0, 3, 1, 4)),
+]
+
+
+def added(view: View, reduced: int = 0) -> Expression:
+    """Two inputs under one view, and a plain third one, added; less their sum along the rows where that is wanted."""
+    integer = ir.DataType.INT64
+    values: list[Any] = [Input(integer, Access.COLUMNS, view), Input(integer, Access.COLUMNS, view)]
+    values += [Input(integer, Access.COLUMNS), Operation("Add", (0, 1), integer), Operation("Add", (3, 2), integer)]
+    if reduced:
+        values += [Operation("ReduceSum", (4,), integer), Operation("Sub", (4, 5), integer)]
+    return Expression(tuple(values), (Output(len(values) - 1, Access.COLUMNS),), reduced)
+
+
+ADDED = [added(view, reduced) for view in LIBRARY_VIEWS for reduced in (0, 1, 2)]
+
+
+@pytest.fixture(scope="module")
+def sessions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    path = tmp_path_factory.mktemp("views") / "views.so"
+    path.write_bytes(build_library(ADDED))
+    return {expression.name: session(expression, [path]) for expression in ADDED}
+
+
+@settings(max_examples=150, deadline=None)
+@given(data=st.data(), expression=st.sampled_from(ADDED))
+def test_any_broadcasting_of_what_is_seen_otherwise(
+    data: st.DataObject, expression: Expression, sessions: dict[str, Any]
+) -> None:
+    """Also where a view leaves the reduced axes apart, which groups never ask of it."""
+    view = expression.inputs[0].view
+    rank = len(view.order) - max(len(view.lengths) - 1, 0) if view.order else 3
+    sides = data.draw(st.lists(st.integers(0, 4), min_size=rank, max_size=rank))
+    full = (*sides[:-1], 12 if view.lengths else sides[-1])
+
+    def one(shape: tuple[int, ...]) -> tuple[int, ...]:
+        shape = tuple(data.draw(st.sampled_from([side, 1])) for side in shape)
+        return shape[data.draw(st.integers(0, len(shape))) :]
+
+    first, second, third = full, one(full), one(seen(np.empty(full), view).shape)
+    generator = np.random.default_rng(0)
+    a, b, c = (generator.integers(-9, 9, shape) for shape in (first, second, third))
+    total = seen(a, view) + seen(b, view) + c
+    if expression.reduced:
+        total = total - total.sum(tuple(range(-expression.reduced, 0)), keepdims=True)
+    np.testing.assert_array_equal(run(sessions[expression.name], a, b, c)[0], total)
+
+
+def test_a_tensor_of_another_shape_is_refused_by_name(sessions: dict[str, Any]) -> None:
+    expression = added(View(12, (3, 4), (0, 2, 1, 3)))
+    whole, scalar = np.zeros((2, 5, 12), np.int64), np.zeros((), np.int64)
+    for wrong, shape in (
+        (np.zeros((2, 5, 8), np.int64), r"\[2,5,8\]"),
+        (np.zeros((1, 2, 5, 12), np.int64), r"\[1,2,5,12\]"),
+    ):
+        with pytest.raises(Exception, match=rf"{expression.name}: input 1 has the shape {shape}, for which"):
+            run(sessions[expression.name], whole, wrong, scalar)
+
+
+def test_kernels_for_gpus_find_the_elements_by_the_layout_alone() -> None:
+    plain = Expression((Input(FLOAT, Access.COLUMNS), Operation("Exp", (0,), FLOAT)), (Output(1, Access.COLUMNS),))
+    moved = Expression(
+        (Input(FLOAT, Access.COLUMNS, View(order=(0, 2, 1, 3))), Operation("Exp", (0,), FLOAT)),
+        (Output(1, Access.COLUMNS),),
+    )
+    assert plain.name != moved.name
+    assert gpu_module([plain]).replace(plain.name, moved.name) == gpu_module([moved])
+
+
+# ---- In models
+
+
+def test_the_bias_and_the_way_to_heads_are_one_kernel() -> None:
+    text = """(float[B,S,32] x) => (float[B,4,S,8] y) {
+        a = Add(x, bias) r = Reshape(a, shape) t = Transpose<perm = [0, 2, 1, 3]>(r) y = Mul(t, half)
+    }"""
+    weights: dict[str, Any] = {"bias": np.arange(32, dtype=np.float32), "shape": HEADS, "half": np.float32(0.5)}
+    assert operators(text, **weights) == [["Add", "Reshape", "Transpose", "Mul"]]
+    assert len(check(text, **weights)) == 1
+
+
+def test_the_way_back_from_heads_is_a_kernel_by_itself() -> None:
+    text = """(float[B,4,S,8] x) => (float[B,S,32] y) {
+        t = Transpose<perm = [0, 2, 1, 3]>(x) y = Reshape(t, shape)
+    }"""
+    kernel, reshape = check(text, shape=np.array([0, 0, 32]))
+    assert kernel.startswith("Fused_")
+    assert reshape == "Reshape"
+
+
+def test_sizes_that_a_run_computes_are_certain_where_they_are_those_of_the_input() -> None:
+    text = """(float[B,S,32] x) => (float[B,4,S,8] y) {
+        s = Shape<start = 0, end = 2>(x) shape = Concat<axis = 0>(s, heads) r = Reshape(x, shape)
+        y = Transpose<perm = [0, 2, 1, 3]>(r)
+    }"""
+    assert operators(text, heads=np.array([4, 8])) == [["Reshape", "Transpose"]]
+    check(text, heads=np.array([4, 8]))
+
+
+def test_three_heads_at_once() -> None:
+    text = """(float[B,S,96] x) => (float[3,B,4,S,8] y) {
+        r = Reshape(x, shape) y = Transpose<perm = [2, 0, 3, 1, 4]>(r)
+    }"""
+    assert len(check(text, shape=np.array([0, 0, 3, 4, 8]))) == 1
+
+
+def test_a_residual_in_the_order_of_the_result() -> None:
+    text = """(float[B,S,32] x, float[B,4,S,8] v, float[S,1] w) => (float[B,4,S,8] y) {
+        a = Mul(x, w) r = Reshape(a, shape) t = Transpose<perm = [0, 2, 1, 3]>(r) y = Add(t, v)
+    }"""
+    assert len(check(text, shape=HEADS)) == 1
+
+
+def test_a_softmax_behind_a_transpose_and_one_before() -> None:
+    text = "(float[B,S,4,8] x) => (float[B,4,S,8] y) { t = Transpose<perm = [0, 2, 1, 3]>(x) y = Softmax(t) }"
+    assert len(check(text)) == 1
+    text = "(float[B,S,4,8] x) => (float[B,4,S,8] y) { s = Softmax(x) y = Transpose<perm = [0, 2, 1, 3]>(s) }"
+    assert len(check(text)) == 1
+
+
+@pytest.mark.parametrize("keepdims", [0, 1])
+def test_what_a_reduction_leaves_in_another_order(keepdims: int) -> None:
+    """Without the reduced axes, the axes of the order are others than those of what was reduced."""
+    perm = "[0, 2, 1, 3]" if keepdims else "[1, 0, 2]"
+    result = "float[B,4,S,1]" if keepdims else "float[4,B,S]"
+    source = "float[B,S,4,8]" if keepdims else "float[B,4,S,8]"
+    text = f"""({source} x) => ({result} y) {{
+        e = Exp(x) s = ReduceMean<axes = [-1], keepdims = {keepdims}>(e) y = Transpose<perm = {perm}>(s)
+    }}"""
+    check(text, sites=1 if keepdims else 2, dynamic=(3, 1))  # of no rows ONNX Runtime keeps the axis all the same
+
+
+def test_a_reduction_over_what_is_split_is_not_seen_otherwise() -> None:
+    text = """(float[B,S,32] x) => (float[B,4,S,8] y) {
+        e = Exp(x) n = Softmax(e) r = Reshape(n, shape) y = Transpose<perm = [0, 2, 1, 3]>(r)
+    }"""
+    assert operators(text, shape=HEADS) == [["Exp", "Softmax"], ["Reshape", "Transpose"]]
+    check(text, shape=HEADS, sites=2)
+
+
+def test_reduced_axes_that_a_view_moves_are_no_row() -> None:
+    text = """(float[2,3,4,8] x) => (float[4,2,1,1] y) {
+        e = Exp(x) t = Transpose<perm = [2, 0, 1, 3]>(e) s = ReduceSum<keepdims = 1>(t, axes) y = Tanh(s)
+    }"""
+    weights: dict[str, Any] = {"axes": np.array([-2, -1])}
+    assert [sorted(group) for group in operators(text, **weights)] == [["Exp", "Transpose"], ["ReduceSum", "Tanh"]]
+    check(text, sites=2, **weights)
+
+
+def test_what_others_need_in_the_old_order_is_not_lost() -> None:
+    text = """(float[B,S,32] x) => (float[B,S,32] a, float[B,4,S,8] y) {
+        a = Exp(x) r = Reshape(a, shape) t = Transpose<perm = [0, 2, 1, 3]>(r) y = Tanh(t)
+    }"""
+    assert operators(text, shape=HEADS) == [["Reshape", "Transpose", "Tanh"]]
+    check(text, shape=HEADS)
+    text = """(float[B,S,4,8] x) => (float[B,S,4,8] a, float[B,4,S,8] y) {
+        a = Exp(x) t = Transpose<perm = [0, 2, 1, 3]>(a) y = Tanh(t)
+    }"""
+    assert operators(text) == [["Transpose", "Tanh"]]
+    check(text)
+
+
+def test_a_value_met_in_both_orders() -> None:
+    """A square: the shapes agree, the elements do not."""
+    text = "(float[4,4,8] x) => (float[4,4,8] y) { e = Exp(x) t = Transpose<perm = [1, 0, 2]>(e) y = Add(e, t) }"
+    assert len(check(text)) == 1
+    check(text.replace("(float[4,4,8] y)", "(float[4,4,8] y, float[4,4,8] e)"))
+
+
+@pytest.mark.parametrize(
+    ("text", "weights"),
+    [
+        # Rows would be columns.
+        ("(float[B,S,32] x) => (float[B,32,S] y) { y = Transpose<perm = [0, 2, 1]>(x) }", {}),
+        ("(float[B,S,32] x) => (float[32,S,B] y) { y = Transpose(x) }", {}),
+        # Nothing moves, or only once.
+        ("(float[B,S,32] x) => (float[B,S,32] y) { y = Transpose<perm = [0, 1, 2]>(x) }", {}),
+        (
+            "(float[B,S,32] x) => (float[B,S,8] y) { t = Transpose<perm = [1, 0, 2]>(w) y = MatMul(x, t) }",
+            {"w": np.ones((32, 1, 8), np.float32)},
+        ),
+        # No memory is moved by a Reshape.
+        ("(float[B,S,32] x) => (float[B,S,4,8] y) { y = Reshape(x, shape) }", {"shape": HEADS}),
+    ],
+)
+def test_what_kernels_leave_alone(text: str, weights: dict[str, Any]) -> None:
+    assert operators(text, **weights) == []
+
+
+def test_a_reshape_that_may_mix_axes_is_not_looked_through() -> None:
+    text = """(float[B,S,32] x) => (float[S2,4,B2,8] y) {
+        r = Reshape(x, shape) y = Transpose<perm = [0, 2, 1, 3]>(r)
+    }"""
+    assert operators(text, shape=np.array([-1, 2, 4, 8])) == [["Transpose"]]
+    text = "(float[B,6,32] x) => (float[B,4,6,8] y) { r = Reshape(x, shape) y = Transpose<perm = [0, 2, 1, 3]>(r) }"
+    assert operators(text, shape=np.array([-1, 6, 4, 8])) == [["Reshape", "Transpose"]]
+    check(text, shape=np.array([-1, 6, 4, 8]))
