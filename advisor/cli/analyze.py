@@ -59,7 +59,8 @@ def analyze(
         ),
     ] = "250us",  # type: ignore[assignment]
     fail_on_flag: Annotated[
-        bool, typer.Option("--fail-on-flag", help="Exit with 1 when a graph is flagged, 3 when that is not decidable.")
+        bool,
+        typer.Option("--fail-on-flag", help="Exit with 1 when graphs that matter are flagged, 3 where undecidable."),
     ] = False,
     reports: Reports = Reports(),  # noqa: B008 - replaced by an option for each format
 ) -> None:
@@ -85,7 +86,7 @@ def analyze(
     reports.answer(analysis, lambda width: render_analysis(analysis, top=top, width=width, findings=findings))
     if fail_on_flag and analysis.flagged:
         raise typer.Exit(1)
-    if fail_on_flag and any(graph.gap_ratio is None for graph in analysis.graph_figures):
+    if fail_on_flag and analysis.undecided:
         raise typer.Exit(3)
 
 

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 __all__ = ["DRAWN", "KERNELS", "page_data", "write"]
 
 DRAWN = 6
-"""Graphs with a timeline, those with the largest fusible gap."""
+"""Graphs with a timeline, those that stand first."""
 
 KERNELS, GRAPHS = 1_000, 200
 """So many are listed."""

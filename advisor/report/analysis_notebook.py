@@ -92,11 +92,12 @@ def _graphs(analysis: Analysis) -> str:
             graph.verdict,
             f"{graph.instances:,}",
             duration(graph.time_ns),
+            percent(graph.time_share),
             percent(graph.gap_ratio),
         ]
         for graph in analysis.graph_figures[:GRAPHS]
     ]
-    return _table(["graph", "a run's time", "verdict", "runs", "time", "gap ratio"], rows, names=3)
+    return _table(["graph", "a run's time", "verdict", "runs", "time", "all runs", "gap ratio"], rows, names=3)
 
 
 def _kernels(analysis: Analysis) -> str:

@@ -44,6 +44,9 @@ BAR_WIDTH = 8
 NARROW = 76
 """In fewer columns the less important figures are left out."""
 
+WIDE = 100
+"""From so many columns on there is room for the share of the time that a graph's runs take."""
+
 LEAST_NAME = 6
 """Names have so many columns at least."""
 
@@ -218,12 +221,14 @@ def _kernels(analysis: Analysis, top: int, width: int) -> RenderableType:
 
 
 def _graphs(analysis: Analysis, top: int, width: int) -> RenderableType:
-    narrow = width < NARROW
+    narrow, wide = width < NARROW, width >= WIDE
     listed = analysis.graph_figures[:top]
     rest = len(analysis.graph_figures) - len(listed)
     table = titled("Graphs, medians over their instances" + (f" ({rest:,} more)" if rest > 0 else ""))
     table.add_column("graph", no_wrap=True)
-    headings = ["runs", "ratio"] if narrow else ["runs", "kernels", "time", "ratio", "p95"]
+    headings = (
+        ["runs", "ratio"] if narrow else ["runs", "kernels", "time", *(["all runs"] if wide else []), "ratio", "p95"]
+    )
     for heading in headings:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("verdict", overflow="fold")
@@ -231,7 +236,11 @@ def _graphs(analysis: Analysis, top: int, width: int) -> RenderableType:
     for row in listed:
         figures = [f"{row.instances:,}", percent(row.gap_ratio)]
         if not narrow:
-            figures[1:1] = [f"{row.kernels_per_instance:,}", duration(row.time_ns)]
+            figures[1:1] = [
+                f"{row.kernels_per_instance:,}",
+                duration(row.time_ns),
+                *([percent(row.time_share)] if wide else []),
+            ]
             figures.append(percent(row.p95_gap_ratio))
         rows.append([*figures, row.verdict])
     names = _names([plain(row.name) for row in listed], [*rows, [*headings, "verdict"]], width)

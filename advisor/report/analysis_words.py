@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from advisor.trace.causes import FUSIBLE, Cause
 from advisor.trace.findings.finding import MEDIUM_SHARE
 from advisor.trace.findings.remedies import WORTH_SHARE
+from advisor.trace.graphs import LEAST_TIME
 from advisor.trace.verdicts import CANNOT_DECIDE, GPU_BOUND, MOST_IDLE
 from advisor.words import counted, duration, percent, plain
 
@@ -108,9 +109,20 @@ def verdict_words(analysis: Analysis) -> str:
 
 
 def worth(analysis: Analysis) -> str:
-    """Its gap ratio, and whether removing launches is worth it beside what else the GPU waits for."""
+    """Its share of the time, its gap ratio, and whether removing launches is worth it beside what else there is."""
     graph = analysis.graph_figures[0]
-    return " ".join([_gap_ratio(analysis, graph), _worth(analysis, graph)]).strip()
+    return " ".join(filter(None, [_share(graph), _gap_ratio(analysis, graph), _worth(analysis, graph)]))
+
+
+def _share(graph: GraphFigures) -> str:
+    """How much of the trace the verdict is about."""
+    if graph.source == "trace":
+        return ""
+    warmup = ", warm-up included," if 0 < graph.warmup < graph.instances else ""
+    runs = f"{graph.instances:,} runs{warmup} take" if graph.instances > 1 else "one run takes"
+    return (
+        f"Its {runs} {'only ' if graph.time_share < LEAST_TIME else ''}{percent(graph.time_share)} of the trace's time."
+    )
 
 
 def _gap_ratio(analysis: Analysis, graph: GraphFigures) -> str:
@@ -201,10 +213,11 @@ def _ways(analysis: Analysis, graph: GraphFigures) -> str:
     levers = next(each for each in analysis.levers if (each.graph, each.variant) == (graph.name, graph.variant))
     savings = {"Fusion": levers.fusion_ns, "CUDA graph capture": levers.capture_ns}
     ways = [way for way, saving in savings.items() if saving and saving[1] >= WORTH_SHARE * graph.time_ns]
-    if len(ways) == 2:
-        return "Fusion, or CUDA graph capture, pays here."
     if ways:
-        return f"{ways[0]} pays here."
+        pays = f"{', or '.join(ways)}{',' if len(ways) > 1 else ''} pays"
+        return (
+            f"{pays} here." if graph.time_share >= LEAST_TIME else f"{pays} in a run, and runs are little of the trace."
+        )
     rival = "" if levers.capture_ns is None else ", nor would CUDA graph capture"
     return f"But no chain of {unit(analysis)}s that is known to merge would save 1 % of it{rival}."
 
@@ -280,6 +293,13 @@ def notes(analysis: Analysis) -> Iterator[str]:
             f"{percent(analysis.graph_figures[0].p5_gap_ratio)} to {percent(analysis.graph_figures[0].p95_gap_ratio)} "
             "(5th to 95th percentile), and a median says little of any; look at one part alone (--process, --device, "
             "--region, --from and --to)"
+        )
+    small = [graph for graph in analysis.graph_figures if graph.flagged]
+    if small and not analysis.flagged:
+        share = percent(sum(graph.time_share for graph in small))
+        yield (
+            f"{counted(len(small), 'graph')} over the threshold, {share} of the trace's time: what takes under "
+            f"{percent(LEAST_TIME)} of the time of all runs flags no report"
         )
     if coverage.orphans:
         share = percent(coverage.orphans / coverage.work)

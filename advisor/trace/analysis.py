@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from advisor.trace.causes import Cause
+from advisor.trace.graphs import LEAST_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import pandas as pd
 
@@ -42,7 +43,7 @@ class Analysis:
     kernel_figures: tuple[KernelFigures, ...] = field(repr=False)
     """The largest fusible gap first."""
     graph_figures: tuple[GraphFigures, ...] = field(repr=False)
-    """The largest total fusible gap first."""
+    """The largest total fusible gap first, those that take little of the runs' time last."""
     candidates: tuple[Candidate, ...] = field(repr=False)
     """Chains of kernels that could be one, those first that would save most over the whole trace; at most 200.
 
@@ -66,8 +67,18 @@ class Analysis:
 
     @property
     def flagged(self) -> bool:
-        """Some graph's gap ratio is over the threshold."""
-        return any(graph.flagged for graph in self.graph_figures)
+        """Graphs whose gap ratios are over the threshold take a share of the runs' time that matters."""
+        return self._matter([graph for graph in self.graph_figures if graph.flagged])
+
+    @property
+    def undecided(self) -> bool:
+        """It is not flagged, and might be if the gap ratios were known that are not."""
+        either = [graph for graph in self.graph_figures if graph.flagged or graph.gap_ratio is None]
+        return not self.flagged and self._matter(either)
+
+    def _matter(self, graphs: Sequence[GraphFigures]) -> bool:
+        least = LEAST_TIME * sum(graph.time_share for graph in self.graph_figures)
+        return bool(graphs) and sum(graph.time_share for graph in graphs) >= least
 
     @property
     def kernels(self) -> pd.DataFrame:

@@ -122,7 +122,7 @@ def analyze(
         instances = measure_instances(trace, launches, timeline, activity, regions, parts)
         totals = _totals(trace, launches, timeline, places, parts, judge)
         if len(regions):
-            graphs, runs = graph_figures(regions, instances, judge)
+            graphs, runs = graph_figures(regions, instances, judge, totals.span_ns)
         else:
             graphs, runs = (_whole_trace(launches, totals, judge),), _one_run(trace)
         evidence = Evidence(launches, timeline, places, parts, regions, instances, runs)
@@ -225,6 +225,7 @@ def _whole_trace(launches: Launches, totals: Totals, judge: Judge) -> GraphFigur
         kernels_per_instance=totals.kernels,
         span_ns=totals.span_ns,
         time_ns=totals.span_ns,
+        time_share=1.0,
         busy_ns=totals.busy_ns,
         exposed_gap_ns=totals.exposed_gap_ns,
         launch_gap_ns=totals.launch_gap_ns,

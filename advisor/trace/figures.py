@@ -148,6 +148,8 @@ class GraphFigures:
     """From the first launch call to the last work's end: what one run lasts, waiting for those before it included."""
     time_ns: int
     """What a run takes of the device: busy and idle of its own, the span at most. Shares are of this."""
+    time_share: float
+    """What all its runs take, warm-up included, as a share of the trace's span."""
     busy_ns: int
     exposed_gap_ns: int
     launch_gap_ns: int

@@ -17,16 +17,24 @@ if TYPE_CHECKING:
     from advisor.trace.regions import Regions
     from advisor.trace.verdicts import Judge
 
-__all__ = ["graph_figures"]
+__all__ = ["LEAST_TIME", "graph_figures"]
+
+LEAST_TIME = 0.05
+"""Graphs whose runs take less than this share of the time of all runs neither lead a report nor flag it."""
 
 
-def graph_figures(regions: Regions, instances: Instances, judge: Judge) -> tuple[tuple[GraphFigures, ...], Runs]:
-    """The figures of each graph, the largest total fusible gap first, and the runs behind them.
+def graph_figures(
+    regions: Regions, instances: Instances, judge: Judge, span_ns: int
+) -> tuple[tuple[GraphFigures, ...], Runs]:
+    """The figures of each graph, and the runs behind them.
+
+    The largest total fusible gap stands first, and those that take little of the time (`LEAST_TIME`) last.
 
     Args:
         regions: At least one.
         instances: One row for each of the regions.
         judge: What flags a graph, and names its verdict.
+        span_ns: The span of all devices.
     """
     pairs = np.stack([instances.name.astype(np.uint64), instances.sequence])
     _, graph = np.unique(pairs, axis=1, return_inverse=True)
@@ -59,7 +67,9 @@ def graph_figures(regions: Regions, instances: Instances, judge: Judge) -> tuple
 
     figures = []
     variants: dict[int, int] = {}
-    order = np.lexsort((-total, -total_fusible))
+    took = np.bincount(graph, instances.time, count)
+    time_share = took / max(span_ns, took.sum(), 1)  # runs that overlap take more than there is
+    order = np.lexsort((-total, -total_fusible, took < LEAST_TIME * took.sum()))
     for index in order:
         variant = variants.setdefault(int(name[index]), 0)
         variants[int(name[index])] += 1
@@ -77,6 +87,7 @@ def graph_figures(regions: Regions, instances: Instances, judge: Judge) -> tuple
                 kernels_per_instance=round(float(kernels[index])),
                 span_ns=round(float(spans[index])),
                 time_ns=round(float(times[index])),
+                time_share=float(time_share[index]),
                 busy_ns=round(float(busy[index])),
                 exposed_gap_ns=round(float(exposed[index])),
                 launch_gap_ns=round(float(launch[index])),

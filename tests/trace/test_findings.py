@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import advisor
+from advisor.report.analysis_words import notes, worth
 from advisor.trace.findings import RULES, SEVERITIES
 from advisor.trace.verdicts import CANNOT_DECIDE, GPU_BOUND, VERDICTS
+from advisor.words import percent
 from sample_traces.operations import (
     BeginCapture,
     Call,
@@ -192,10 +194,33 @@ def test_a_graph_that_takes_little_of_the_time_is_left_to_the_tables() -> None:
     assert "small" not in {graph for _, graph in ids(analysis)}
 
 
-def test_the_graph_of_the_headline_has_its_finding_however_little_time_it_takes() -> None:
+def test_a_graph_that_takes_little_of_the_time_leads_no_report_and_flags_none() -> None:
     analysis = simulated([*runs(HEALTHY, name="big"), Synchronize(), *runs([SHORT] * 4, name="small")])
-    assert (analysis.graph_figures[0].name, analysis.verdict) == ("small", "launch-bound")
-    assert [(each.id, each.graph) for each in analysis.findings] == [("launch-bound", "small"), ("gpu-bound", "big")]
+    big, small = analysis.graph_figures
+    assert (big.name, small.name, analysis.verdict) == ("big", "small", "gpu-bound")
+    assert small.flagged
+    assert small.time_share < 0.05 < 0.9 < big.time_share
+    assert not analysis.flagged
+    assert not analysis.undecided
+    assert {(each.id, each.graph) for each in analysis.findings} == {("gpu-bound", "big")}
+    assert f"Its 6 runs take {percent(big.time_share)} of the trace's time." in worth(analysis)
+    assert any("1 graph over the threshold" in note for note in notes(analysis))
+
+
+def test_many_small_graphs_that_wait_flag_a_trace_together() -> None:
+    small = [part for number in range(4) for part in runs([SHORT] * (4 + number), name="abcd"[number])]
+    analysis = simulated([*runs([Launch("gemm", 400_000)] * 2, name="big"), Synchronize(), *small])
+    assert max(graph.time_share for graph in analysis.graph_figures if graph.flagged) < 0.05
+    assert analysis.graph_figures[0].name == "big"
+    assert analysis.flagged
+
+
+def test_a_graph_that_is_all_there_is_leads_and_its_share_is_told() -> None:
+    analysis = simulated([*runs([SHORT] * 4, name="small"), Host(100_000_000), SHORT])
+    assert analysis.verdict == "launch-bound"
+    assert analysis.flagged
+    assert worth(analysis).startswith("Its 6 runs take only <0.1 % of the trace's time.")
+    assert worth(analysis).endswith("pays in a run, and runs are little of the trace.")
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.02, 0.1, 0.2, 0.5, 1.0])

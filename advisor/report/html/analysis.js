@@ -287,7 +287,7 @@
       { title: data.graphs[0].source === "trace" ? "time" : "a run's time", cell: (graph) => bar(timeParts(graph.causes, graph.busy_ns), graph.busy_ns + sum(Object.values(graph.causes)) || 1, true) },
       { title: "gap ratio", number: true, value: (graph) => graph.gap_ratio, cell: (graph) => [percent(graph.gap_ratio), el("small", {}, `p95 ${percent(graph.p95_gap_ratio)}`)] },
       { title: "removable gaps, at most", number: true, value: (graph) => graph.most_share, cell: (graph) => percent(graph.most_share) },
-      { title: "time", number: true, value: (graph) => graph.time_ns, cell: (graph) => duration(graph.time_ns) },
+      { title: "time", number: true, value: (graph) => graph.time_ns, cell: (graph) => [duration(graph.time_ns), data.graphs[0].source === "trace" ? null : el("small", {}, `all runs ${percent(graph.time_share)}`)] },
       { title: `${unit}s`, number: true, value: (graph) => graph.kernels_per_instance, cell: (graph) => grouped(graph.kernels_per_instance) },
       { title: "runs", number: true, value: (graph) => graph.instances, cell: (graph) => [grouped(graph.instances), graph.warmup ? el("small", {}, `${grouped(graph.warmup)} warm-up`) : null] },
     ];
@@ -413,7 +413,7 @@
         el("div", { class: "timeline" }, this.canvas, this.tip),
         el("p", { class: "hint" }, "Drag or swipe to move; click a gap for its causes. The wheel zooms once the timeline has been clicked, or with Ctrl; on a keyboard, arrows, + and −, 0, N and P."),
         this.details, this.longest);
-      if (data.graphs_in_all > data.drawings.length) node.append(el("p", { class: "note" }, `Drawn are the ${plural(data.drawings.length, "graph")} with the largest fusible gaps, of ${grouped(data.graphs_in_all)}.`));
+      if (data.graphs_in_all > data.drawings.length) node.append(el("p", { class: "note" }, `Drawn are the ${plural(data.drawings.length, "graph")} that stand first, of ${grouped(data.graphs_in_all)}.`));
       this.listen();
       this.choose(0);
     }

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from advisor.trace.causes import FUSIBLE, Cause
+from advisor.trace.graphs import LEAST_TIME
 from advisor.words import duration, percent, plain
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from advisor.trace.verdicts import Judge
 
 __all__ = ["Subject", "find_subjects"]
-
-LEAST_TIME = 0.05
-"""Graphs whose runs take less than this share of the time of all runs are left to the tables."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +129,7 @@ def find_subjects(
     """
     runs = evidence.runs
     device = "GPU" if all(device.gpu for device in trace.devices) else "CPU"
-    time = np.bincount(runs.graph, evidence.instances.time) if len(evidence.instances) else np.ones(1)
+    time = np.array([graph.time_share for graph in graphs])
     subjects: list[Subject] = []
     names: set[str] = set()
     for index in np.argsort(-time, kind="stable").tolist():
