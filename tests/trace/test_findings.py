@@ -203,7 +203,7 @@ def test_a_graph_that_takes_little_of_the_time_leads_no_report_and_flags_none() 
     assert not analysis.flagged
     assert not analysis.undecided
     assert {(each.id, each.graph) for each in analysis.findings} == {("gpu-bound", "big")}
-    assert f"Its 6 runs take {percent(big.time_share)} of the trace's time." in worth(analysis)
+    assert f"Its 6 runs, warm-up included, take {percent(big.time_share)} of the trace's time." in worth(analysis)
     assert any("1 graph over the threshold" in note for note in notes(analysis))
 
 
@@ -219,7 +219,7 @@ def test_a_graph_that_is_all_there_is_leads_and_its_share_is_told() -> None:
     analysis = simulated([*runs([SHORT] * 4, name="small"), Host(100_000_000), SHORT])
     assert analysis.verdict == "launch-bound"
     assert analysis.flagged
-    assert worth(analysis).startswith("Its 6 runs take only <0.1 % of the trace's time.")
+    assert worth(analysis).startswith("Its 6 runs, warm-up included, take only <0.1 % of the trace's time.")
     assert worth(analysis).endswith("pays in a run, and runs are little of the trace.")
 
 
