@@ -315,9 +315,15 @@ def notes(analysis: Analysis) -> Iterator[str]:
         )
     if coverage.graph_kernels_missing:
         kernels = counted(coverage.graph_kernels_missing, "kernel")
-        yield f"{kernels} inside CUDA graphs not in the trace: other launches of the same graph have them"
-    if coverage.launches_without_work:
-        calls = counted(coverage.launches_without_work, "launch call")
+        yield f"{kernels} inside CUDA graphs not in the trace: other launches have them"
+    graphs = coverage.graph_launches_without_work
+    if graphs:
+        yield (
+            f"{counted(graphs, 'CUDA graph launch', 'CUDA graph launches')} without any work in the trace (lost, cut "
+            f"off, or an empty graph): the {device_word(analysis)} seems idle where that ran"
+        )
+    if coverage.launches_without_work > graphs:
+        calls = counted(coverage.launches_without_work - graphs, "other launch call" if graphs else "launch call")
         yield f"{calls} without work in the trace (cut off, or not executed)"
     if coverage.skewed:
         yield f"{counted(coverage.skewed, 'work')} begun before the launch call: the clocks of host and GPU differ"

@@ -162,6 +162,7 @@ def _coverage(trace: Trace, launches: Launches, regions: Regions) -> Coverage:
         zero_time=trace.zero_time,
         graph_level=int((trace.works.kind == WorkKind.GRAPH).sum()),
         launches_without_work=launches.without_work - launches.while_capturing,
+        graph_launches_without_work=launches.graphs_without_work,
         captured_launches=launches.while_capturing,
         kernel_launches=launches.kernel_launches,
         kernels_missing=launches.kernels_missing,

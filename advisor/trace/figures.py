@@ -52,6 +52,8 @@ class Coverage:
     """CUDA graph launches recorded as one interval each: the gaps inside are invisible."""
     launches_without_work: int
     """Launch calls that no work belongs to, those recorded while capturing a CUDA graph apart."""
+    graph_launches_without_work: int
+    """How many of those launched a CUDA graph: nothing that it ran is in the trace."""
     captured_launches: int
     """Launch calls recorded while capturing a CUDA graph: no executions."""
     kernel_launches: int
@@ -60,7 +62,7 @@ class Coverage:
     kernels_missing: int
     """Of these, how many are not in the trace. Where they are over 5 %, no gap ratio is told."""
     graph_kernels_missing: int
-    """Of those, the nodes that a launch of a CUDA graph lacks and other launches of it have."""
+    """Of those, the nodes that launches of CUDA graphs lack and others have."""
     unclosed_ranges: int
     outside_graphs: int
     """Works that belong to no graph of the report."""

@@ -20,16 +20,20 @@ _SWITCHES_NODES = re.compile(r"Graph(Kernel)?NodeSetEnabled")
 """A program that switches nodes on and off launches the same graph with more and with fewer."""
 
 
-def graph_kernels(trace: Trace, call: NDArray[np.int32], counted: NDArray[np.bool_] | None = None) -> tuple[int, int]:
+def graph_kernels(
+    trace: Trace, call: NDArray[np.int32], lost: NDArray[np.bool_], counted: NDArray[np.bool_] | None = None
+) -> tuple[int, int]:
     """How many kernels the graphs that were launched must have run, and how many of these are not in the trace.
 
     Node ids are (graph << 32) | node, and the same in every launch. The nodes of a graph are those that any of its
     launches has: what all of them lack is not noticed. Of a launch only the graph with the lowest id is counted; the
-    others are its parts, and a conditional one runs as often as the program wants.
+    others are its parts, and a conditional one runs as often as the program wants. Which graph it was that a launch
+    without any work began is not recorded: it counts with the kernels of the smallest one that its process launched.
 
     Args:
         trace: The trace, nothing of it left out.
         call: Shape (works,): the row of each work's launch call; negative: none.
+        lost: Shape (calls,): the launches of CUDA graphs without any work, those left out that are not counted.
         counted: Shape (calls,): the calls whose kernels are counted; all, unless given.
     """
     works = trace.works
@@ -50,6 +54,10 @@ def graph_kernels(trace: Trace, call: NDArray[np.int32], counted: NDArray[np.boo
     graph_of_launch = np.zeros(len(calls), np.intp)
     graph_of_launch[launch] = number
     nodes = np.bincount(number[of_node], minlength=len(of_graph))[graph_of_launch]
+    smallest = np.full(len(trace.processes), np.iinfo(np.int64).max)
+    np.minimum.at(smallest, trace.threads[trace.calls.thread[calls]], nodes)
+    of_lost = smallest[trace.threads[trace.calls.thread[lost]]]
+    gone = int(of_lost[of_lost < np.iinfo(np.int64).max].sum())
     if counted is not None:
         seen, nodes = seen[counted[calls]], nodes[counted[calls]]
-    return int(nodes.sum()), int((nodes - seen).sum())
+    return int(nodes.sum()) + gone, int((nodes - seen).sum()) + gone

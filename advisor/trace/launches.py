@@ -101,15 +101,17 @@ class Launches:
     """Shape (works,): the earliest work of its launch call; so that a call's time is counted once."""
     without_work: int
     """Calls of an API name that launches kernels or graphs, here or in any trace, which have no work."""
+    graphs_without_work: int
+    """How many of those launched a CUDA graph."""
     while_capturing: int
-    """How many of those were recorded into a CUDA graph (between begin and end of a capture): no executions."""
+    """How many were recorded into a CUDA graph (between begin and end of a capture): no executions."""
     kernel_launches: int
     """Kernels that were launched: by calls of their own, those recorded into a CUDA graph apart, and as nodes of CUDA
     graphs."""
     kernels_missing: int
     """How many of these are not in the trace, at least."""
     graph_kernels_missing: int
-    """Of those, the nodes of CUDA graphs: other launches of the same graph have them."""
+    """Of those, the nodes of CUDA graphs: other launches have them."""
 
     @property
     def complete(self) -> bool:
@@ -151,7 +153,10 @@ def join(trace: Trace, recorded: Trace | None = None, counted: NDArray[np.bool_]
     # A kernel that names no call may be that of any.
     nameless = int(((recorded.works.kind == WorkKind.KERNEL) & (recorded.works.correlation == 0)).sum())
     missing = max(int((of_one_kernel & ~joined).sum()) - nameless, 0)
-    graph_kernels_launched, graph_kernels_missing = graph_kernels(recorded, call_of_all, counted)
+    lost_graphs = launching & ~capturing & ~joined & is_graph_launch[calls.name]
+    # Where kernels name no call, they may be those of the graphs.
+    unknown_graphs = lost_graphs & (nameless == 0)
+    graph_kernels_launched, graph_kernels_missing = graph_kernels(recorded, call_of_all, unknown_graphs, counted)
     inside_graph, first_of_call = _places_in_call(trace, call, graph)
     return Launches(
         call=call,
@@ -161,6 +166,7 @@ def join(trace: Trace, recorded: Trace | None = None, counted: NDArray[np.bool_]
         first_of_kernel=_first_of_kernel(trace, call),
         first_of_call=first_of_call,
         without_work=int((launching & ~joined).sum()),
+        graphs_without_work=int(lost_graphs.sum()),
         while_capturing=int((launching & capturing & ~joined).sum()),
         kernel_launches=int(of_one_kernel.sum()) + graph_kernels_launched,
         kernels_missing=missing + graph_kernels_missing,

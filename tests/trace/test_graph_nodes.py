@@ -69,6 +69,31 @@ def test_nodes_that_one_launch_lacks_and_others_have_are_missing(trace: Trace) -
     assert (later.kernel_launches, later.kernels_missing) == (NODES * 10, 0)
 
 
+def test_a_launch_that_lost_everything_is_told_in_words_and_its_kernels_are_missing(trace: Trace) -> None:
+    first = int(trace.works.correlation[trace.works.graph_node != 0].min())
+    lost = np.flatnonzero(trace.works.correlation == first).tolist()
+    assert len(lost) == NODES
+    analysis = advisor.analyze(without(trace, *lost))
+    coverage = analysis.coverage
+    assert coverage.graph_launches_without_work == 1
+    assert (coverage.kernel_launches, coverage.kernels_missing) == (NODES * REPLAYS, NODES)
+    assert any("1 CUDA graph launch without any work in the trace" in note for note in notes(analysis))
+    (finding,) = (finding for finding in analysis.findings if finding.id == "cannot-decide")
+    assert finding.severity == "info"
+    assert "of 1 CUDA graph launch no work is in the trace" in finding.message
+    # A part of the trace that does not hold it lacks nothing.
+    after = int(trace.calls.start[trace.calls.correlation == first + 1].max()) - 1
+    later = advisor.analyze(without(trace, *lost), from_ns=after).coverage
+    assert (later.graph_launches_without_work, later.kernels_missing) == (0, 0)
+
+
+def test_where_many_launches_lost_everything_nothing_is_decided(trace: Trace) -> None:
+    numbers = np.unique(trace.works.correlation[trace.works.graph_node != 0])[:3]
+    analysis = advisor.analyze(without(trace, *np.flatnonzero(np.isin(trace.works.correlation, numbers)).tolist()))
+    assert (analysis.coverage.graph_launches_without_work, analysis.coverage.kernels_missing) == (3, 3 * NODES)
+    assert (analysis.totals.gap_ratio, analysis.findings[0].severity) == (None, "high")
+
+
 def test_where_many_nodes_are_missing_nothing_is_decided(trace: Trace) -> None:
     lost = without(trace, *range(0, NODES * REPLAYS, 6))
     analysis = advisor.analyze(lost)

@@ -370,6 +370,7 @@
       ["with their launch call", coverage.matched],
       ["without", coverage.orphans],
       ["launch calls without work", coverage.launches_without_work],
+      ["of these, launches of CUDA graphs", coverage.graph_launches_without_work],
       ["launch calls while capturing a CUDA graph", coverage.captured_launches],
       ["CUDA graph launches recorded as a whole", coverage.graph_level],
       ["works that start before their launch call", coverage.skewed],

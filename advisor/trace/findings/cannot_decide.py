@@ -9,7 +9,7 @@ from advisor.trace.findings.finding import HIGH, MEDIUM_SHARE, Finding, Rule, se
 from advisor.trace.launches import MOST_MISSING
 from advisor.trace.trace import WorkKind
 from advisor.trace.verdicts import CANNOT_DECIDE
-from advisor.words import percent, plain
+from advisor.words import counted, percent, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["RULE"]
 
 RECORD = "nsys profile --trace=cuda,nvtx --cuda-graph-trace=node"
+RECORD_ALL = (
+    "Let the program wait for the GPU before recording ends, record less at a time, and heed what the profiler "
+    f"says of lost events: `{RECORD}`."
+)
 
 
 def _find(facts: Facts) -> Iterator[Finding]:
@@ -36,10 +40,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
             f"{coverage.kernels_missing:,} of {coverage.kernel_launches:,} kernels that were launched are not in the "
             "trace, and what lies in their place looks idle"
         )
-        advice.append(
-            "Let the program wait for the GPU before recording ends, record less at a time, and heed what the profiler "
-            f"says of lost events: `{RECORD}`."
-        )
+        advice.append(RECORD_ALL)
     if coverage.orphans and ((undecided and complete) or unknown >= MEDIUM_SHARE):
         reasons.append(
             f"{coverage.orphans:,} of {coverage.work:,} works have no launch call, and {percent(unknown)} of the "
@@ -55,6 +56,11 @@ def _find(facts: Facts) -> Iterator[Finding]:
     if coverage.graph_level:
         reasons.append(f"{coverage.graph_level:,} CUDA graph launches are recorded as a whole, their nodes invisible")
         advice.append(f"Record node by node: `{RECORD}`.")
+    if coverage.graph_launches_without_work:
+        launches = counted(coverage.graph_launches_without_work, "CUDA graph launch", "CUDA graph launches")
+        reasons.append(f"of {launches} no work is in the trace, and the GPU seems idle where that ran")
+        if complete:
+            advice.append(RECORD_ALL)
     if not reasons and not undecided:
         return
     subject = undecided[0] if undecided else None
@@ -76,6 +82,7 @@ def _find(facts: Facts) -> Iterator[Finding]:
             "kernels_missing": coverage.kernels_missing,
             "unknown_ns": totals.causes[Cause.UNKNOWN],
             "graph_level": coverage.graph_level,
+            "graph_launches_without_work": coverage.graph_launches_without_work,
         },
     )
 
@@ -91,7 +98,8 @@ RULE = Rule(
     found=(
         "A graph's gap ratio lies on one side of the threshold with the unknown gaps and hidden intervals left out, "
         "and on the other with all of them counted as fusible (high). Or works without a launch call cost 5 % of the "
-        "time or more (medium, from 20 % high). Or CUDA graph launches were recorded as a whole (info). Or over "
+        "time or more (medium, from 20 % high). Or CUDA graph launches were recorded as a whole, or have no work in "
+        "the trace (info). Or over "
         f"{percent(MOST_MISSING)} of the launch calls of kernels have no kernel in the trace (high): no ratio and no "
         "other finding is told then."
     ),
