@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from advisor.fuse.rules import RULES
+from advisor.fuse.rules.turned_factor import TURNED_FACTOR
 from tests.fuse.graphs import assert_same, fuse, model, operators, rewritten, weights
 
 ONLY = [
@@ -260,3 +261,39 @@ def test_what_are_no_zeros_is_not_even_looked_at(pad: str, window: str) -> None:
 def test_pads_known_at_run_time_only_stay() -> None:
     text = "(float[2, 4, 9, 9] x, int64[8] pads) => (float[a, c, d, e] y) { p = Pad(x, pads) y = Conv(p, w) }"
     assert "known at run time only" in refused(text, w=weights(6, 4, 3, 3))
+
+
+HEADS = "(float[B, 2, S, 8] x, float[B, T, 2, 8] k) => (float[B, 2, S, T] y)"
+RESULT = "(float[a, b, c, d] y)"
+
+
+def turned(perm: str) -> str:
+    return f"t = Transpose<perm = [{perm}]>(k) y = MatMul(x, t)"
+
+
+def test_keys_that_are_moved_and_turned_at_once() -> None:
+    before = model(f"{HEADS} {{ {turned('0, 2, 3, 1')} }}")
+    after, _ = rewritten(before, [TURNED_FACTOR])
+    assert operators(after) == ["Transpose", "FusedMatMul"]
+    assert list(after.graph[0].attributes["perm"].as_ints()) == [0, 2, 1, 3]
+    for size in (3, 1):
+        assert_same(before, after, dynamic=size)
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        # A swap alone is for fused-matmul, and whole rows move without it.
+        (f"(float[n, 4, 8] x, float[n, 5, 8] k) => (float[a, b, c] y) {{ {turned('0, 2, 1')} }}", ""),
+        (f"(float[B, 2, S, T] x, float[B, T, 2, 8] k) => {RESULT} {{ {turned('0, 2, 1, 3')} }}", ""),
+        (f"(float[2, 3, 4, 5] x, float[4, 6, 3, 2] k) => {RESULT} {{ {turned('3, 2, 0, 1')} }}", "takes rows apart"),
+        (f"(float[8] x, float[B, T, 2, 8] k) => (float[a, b, c] y) {{ {turned('0, 2, 3, 1')} }}", "a vector"),
+        (f"(float[n, 2, 4, 0] x, float[n, 5, 2, 0] k) => {RESULT} {{ {turned('0, 2, 3, 1')} }}", "empty"),
+    ],
+)
+def test_other_factors_are_left(text: str, reason: str) -> None:
+    subject = model(text)
+    after, sites = rewritten(subject, [TURNED_FACTOR])
+    assert operators(after) == operators(subject)
+    assert reason in "".join(site.reason for site in sites)
+    assert bool(sites) is bool(reason)

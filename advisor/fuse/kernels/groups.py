@@ -151,11 +151,10 @@ def _views(nodes: Sequence[ir.Node], inside: set[ir.Node], scope: Scope, flow: F
         if not views:
             views[PLAIN] = None
         seen = view_of(node, scope)
-        for value in node.inputs if seen is None else node.inputs[:1]:
-            if value is not None:
-                wanted.setdefault(value, {}).update(
-                    (view if seen is None else _through(seen, view), None) for view in views
-                )
+        asked = views if seen is None else {_through(seen, view): None for view in views}
+        for source in node.inputs if seen is None else node.inputs[:1]:
+            if source is not None:
+                wanted.setdefault(source, {}).update(asked)
     for node in nodes:
         for view in found[node]:
             yield node, view

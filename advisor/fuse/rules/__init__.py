@@ -30,6 +30,7 @@ from advisor.fuse.rules.rotary import ROTARY
 from advisor.fuse.rules.silu import SILU
 from advisor.fuse.rules.skip_norm import SKIP_NORM
 from advisor.fuse.rules.softmax import LOG_SOFTMAX, SOFTMAX
+from advisor.fuse.rules.turned_factor import TURNED_FACTOR
 
 if TYPE_CHECKING:
     from advisor.fuse.rule import Rule
@@ -60,6 +61,7 @@ RULES: tuple[Rule, ...] = (
     GEMM_BIAS,
     GEMM_TRANSPOSE,
     FUSED_MATMUL,
+    TURNED_FACTOR,
     RESIDUAL_SUM,
     SKIP_NORM,
     CONV_ACTIVATION,

@@ -20,7 +20,8 @@ import pytest
 
 from advisor.fuse.kernels.expression import Access, Constant, Expression, Input, Operation, Output
 from advisor.fuse.kernels.library import ptx_kernels
-from advisor.fuse.kernels.nvptx import MOST_AXES, WARP, gpu_module
+from advisor.fuse.kernels.nvptx import WARP, gpu_module
+from advisor.fuse.kernels.view import MOST_AXES
 
 if TYPE_CHECKING:
     from pathlib import Path
