@@ -6,7 +6,7 @@ import codecs
 import os
 import re
 import tempfile
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from advisor.errors import BadInput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
 __all__ = ["MARKDOWN_BEGINS", "Kind", "check_writable", "staged", "write_text", "written"]
 
@@ -29,6 +29,7 @@ written: list[Path] = []
 class Kind(StrEnum):
     """What a file holds. A mistyped command line must not put a report in the place of anything but its like."""
 
+    EXPORT = "an export of Nsight Systems"
     DATABASE = "an SQLite database"
     BINARY = "binary data"
     BASELINE = "a baseline of advisor"
@@ -38,10 +39,14 @@ class Kind(StrEnum):
     HTML = "an HTML report of advisor"
     MARKDOWN = "a Markdown report of advisor"
     JUNIT = "a JUnit report of advisor"
+    ORT_PROFILE = "a profile of ONNX Runtime"
     FOREIGN = "data of another program"
     """JSON (or TOML) that does not begin as one of those."""
     TEXT = "text that no report begins with"
 
+
+_OTHERS = (Kind.DATABASE, Kind.FOREIGN, Kind.TEXT)
+"""What is like another of its kind only in name: nothing takes its place."""
 
 MARKDOWN_BEGINS = "<!-- advisor -->\n"
 """The first line of Markdown reports, which no page shows: nothing else in them is the same in all."""
@@ -56,16 +61,17 @@ _BEGINNINGS = tuple(
         (Kind.HTML, rb'<!doctype html>.{,200}<meta name="generator" content="advisor">'),
         (Kind.MARKDOWN, rb"<!-- advisor -->"),
         (Kind.JUNIT, rb'<\?xml [^>]*>\s*<testsuites name="advisor gate"'),
+        (Kind.ORT_PROFILE, rb'\[\s*\{"cat"\s*:\s*"(Session|Node|Kernel|Api)"'),
     )
 )
 
 
-def check_writable(target: Path, kind: Kind | None = None) -> None:
+def check_writable(target: Path, *kinds: Kind) -> None:
     """Refuse, before anything is computed, a file that cannot or must not be written.
 
     Args:
         target: The file.
-        kind: What will be written; None where that is not known yet.
+        kinds: What will be written, one of these; none where that is not known yet.
 
     Raises:
         BadInput: TARGET is a directory, its folder does not exist or cannot be written, or it holds something else.
@@ -78,8 +84,8 @@ def check_writable(target: Path, kind: Kind | None = None) -> None:
     place = target if target.exists() and not target.is_file() else target.parent
     if not os.access(place, os.W_OK):
         raise BadInput(f"cannot write {target}: no permission to write into {place}")
-    if kind is not None and target.is_file():
-        _check_kind(target, kind)
+    if kinds and target.is_file():
+        _check_kind(target, kinds)
 
 
 @contextmanager
@@ -118,7 +124,8 @@ def staged(target: Path) -> Iterator[Path]:
         os.umask(umask)
         path.chmod(0o666 & ~umask)
         if target.exists():
-            _check_kind(target, _kind(path))
+            kind = _kind(path)
+            _check_kind(target, () if kind is None else (kind,))
         path.replace(target)
         written.append(named)
     except BaseException:
@@ -136,9 +143,9 @@ def write_text(target: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8", errors="replace")
 
 
-def _check_kind(target: Path, kind: Kind | None) -> None:
+def _check_kind(target: Path, kinds: Collection[Kind]) -> None:
     held = _kind(target)
-    if held not in (None, kind):
+    if held is not None and (held in _OTHERS or held not in kinds):
         raise BadInput(f"{target} holds {held}, which is not written over: name another file, or remove it first")
 
 
@@ -152,7 +159,7 @@ def _kind(path: Path) -> Kind | None:
     if not head:
         return None
     if head.startswith(b"SQLite format 3\0"):
-        return Kind.DATABASE
+        return Kind.EXPORT if _is_export(path) else Kind.DATABASE
     for kind, beginning in _BEGINNINGS:
         if beginning.match(head):
             return kind
@@ -163,3 +170,15 @@ def _kind(path: Path) -> Kind | None:
     if _CONTROL.search(head):
         return Kind.BINARY
     return Kind.FOREIGN if head.lstrip().startswith((b"{", b"[")) else Kind.TEXT
+
+
+def _is_export(path: Path) -> bool:
+    """Whether an SQLite database has the tables of Nsight Systems; it is read only."""
+    import sqlite3
+
+    tables = "select count(*) from sqlite_master where name like 'TARGET_INFO%' or name = 'StringIds'"
+    try:
+        with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro&immutable=1", uri=True)) as database:
+            return bool(database.execute(tables).fetchone()[0])
+    except sqlite3.Error:
+        return False

@@ -6,13 +6,14 @@ import contextlib
 import json
 import os
 import shutil
+import sqlite3
 import stat
 from typing import TYPE_CHECKING
 
 import pytest
 
 from advisor.errors import BadInput
-from advisor.output import MARKDOWN_BEGINS, check_writable, staged, write_text
+from advisor.output import MARKDOWN_BEGINS, Kind, check_writable, staged, write_text
 from advisor.report.formats import ANALYSIS, COMPARISON
 
 if TYPE_CHECKING:
@@ -122,6 +123,25 @@ def test_a_model_takes_the_place_of_a_model_only(tmp_path: Path) -> None:
             path.write_bytes(b"\x08\x09new")
     assert model.read_bytes() == b"\x08\x09new"
     assert notes.read_text(encoding="utf-8") == "# Notes\n"
+
+
+def test_nothing_takes_the_place_of_what_no_program_here_writes(samples: Path, tmp_path: Path) -> None:
+    for old, new in (("notes", "other notes"), ('{"mine": 1}', '{"mine": 2}')):
+        target = tmp_path / "file"
+        target.write_text(old, encoding="utf-8")
+        with pytest.raises(BadInput, match="is not written over"):
+            write_text(target, new)
+        assert target.read_text(encoding="utf-8") == old
+    export, database = tmp_path / "export.sqlite", tmp_path / "mine.sqlite"
+    shutil.copy(samples / "launch_bound_decode.sqlite", export)
+    with contextlib.closing(sqlite3.connect(database)) as mine:
+        mine.execute("create table diary (day)")
+    check_writable(export, Kind.EXPORT)
+    for target in (export, database):
+        before = target.read_bytes()
+        with contextlib.suppress(BadInput), staged(target) as path:
+            shutil.copy(samples / "gpu_bound_cnn.sqlite", path)
+        assert (target.read_bytes() == before) is (target is database)
 
 
 def test_a_name_may_be_as_long_as_a_name_can_be(tmp_path: Path) -> None:

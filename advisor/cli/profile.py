@@ -22,7 +22,7 @@ from advisor.cli.model_options import (
 from advisor.cli.options import check_apart, parse_ratio
 from advisor.cli.reports import Reports, with_report_options
 from advisor.errors import BadInput
-from advisor.output import check_writable
+from advisor.output import Kind, check_writable
 from advisor.report.formats import PROFILE
 
 __all__ = ["profile"]
@@ -71,7 +71,7 @@ def profile(
     if str(keep) == "-":
         raise BadInput("--keep-profile - is no file: name one")
     if keep is not None:
-        check_writable(keep)
+        check_writable(keep, Kind.ORT_PROFILE, Kind.EXPORT)
     with progress() as say:
         result = profile_model(
             model,

@@ -44,7 +44,7 @@ class Reports(dict["Format", Path]):
         for form, place in self.items():
             check_apart(f"--{form.option}", place, others)
             if place != STDOUT:
-                check_writable(place, None if _is_job_summary(place) else form.kind)
+                check_writable(place, *([] if _is_job_summary(place) else [form.kind]))
             for option, other in earlier:
                 if is_same_file(place, other):
                     raise BadInput(f"--{option} and --{form.option} both write to {place}: give each a file of its own")

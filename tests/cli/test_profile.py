@@ -143,6 +143,19 @@ def test_the_kept_profile_can_be_analysed(advisor: Command, model: Path, tmp_pat
     assert trace.kind == "ort-profile"
     assert len(trace.ranges) == 5 + WARM_UP_RUNS
     assert advisor("analyze", kept).returncode == 0
+    assert advisor("profile", model, *SHORT, "--keep-profile", kept).returncode == 0  # its like
+
+
+@pytest.mark.parametrize("content", ['{"mine": 1}', "[1, 2]", '{"schema": "advisor.profile/1"}', "notes"])
+def test_a_kept_profile_takes_the_place_of_nothing_else(
+    advisor: Command, model: Path, tmp_path: Path, content: str
+) -> None:
+    mine = tmp_path / "mine.json"
+    mine.write_text(content, encoding="utf-8")
+    result = advisor("profile", model, *SHORT, "--keep-profile", mine)
+    assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+    assert "which is not written over" in result.stderr
+    assert mine.read_text(encoding="utf-8") == content
 
 
 def test_nodes_of_a_loop_count_each_time(shared: Path, advisor: Command) -> None:
