@@ -70,6 +70,7 @@ def analyze(
     from advisor.report.analysis_text import render_analysis
 
     reports.check(trace)
+    _check_no_document(trace)
     keep_freed_memory()
     with _progress(trace) as progress:
         analysis = advisor.analyze(
@@ -88,6 +89,19 @@ def analyze(
         raise typer.Exit(1)
     if fail_on_flag and analysis.undecided:
         raise typer.Exit(3)
+
+
+def _check_no_document(path: Path) -> None:
+    """Refuse what the advisor itself wrote, and say what reads it."""
+    from advisor.errors import BadInput
+    from advisor.gate.documents import read_document
+
+    document = read_document(path) if path.is_file() else None
+    if document is not None:
+        raise BadInput(
+            f"{path} is what advisor wrote of a trace or a model ({document['schema']}), no trace: name the trace; "
+            "`advisor diff` compares analyses, fusion reports and baselines"
+        )
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from advisor.cli.options import parse_ratio
+from advisor.cli.options import is_same_file, parse_ratio
 from advisor.cli.reports import STDOUT, Reports, with_report_options
 from advisor.report.formats import COMPARISON
 
@@ -79,6 +79,9 @@ def gate(
     rules = _policy(policy, budget or [], level, min_effect)
     if baseline is None and not rules.budgets and not any("budgets" in graph for graph in rules.graphs.values()):
         raise BadInput("nothing to hold the runs against: give --baseline BASE.json, or --budget KEY=VALUE")
+    for run in runs:
+        if baseline is not None and is_same_file(run, baseline):
+            raise BadInput(f"{run} is the baseline itself: name a run of another build")
     stored = load_baseline(baseline) if baseline is not None else None
     known = stored.runs if stored else ()
     if paired and len(known) != len(runs):

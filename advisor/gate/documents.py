@@ -32,6 +32,10 @@ def read_document(path: Path) -> dict[str, Any] | None:
         if head.lstrip()[:1] != b"{" or b'"advisor.' not in head:
             return None
         document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise BadInput(f"{path} does not exist") from None
+    except IsADirectoryError:
+        raise BadInput(f"{path} is a directory: name the files in it") from None
     except OSError as error:
         raise BadInput(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError:

@@ -8,6 +8,7 @@ from advisor.report.analysis_words import (
     CAUSE_WORDS,
     LONGEST_TITLE,
     device_word,
+    graph_names,
     idle_title,
     longest_gaps,
     most_share,
@@ -108,9 +109,9 @@ def _graphs(analysis: Analysis) -> Iterator[str]:
         "runs",
     )
     yield "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
-    for graph in analysis.graph_figures[:GRAPHS]:
+    for graph, name in zip(analysis.graph_figures[:GRAPHS], graph_names(analysis), strict=False):
         yield row(
-            code(graph.name),
+            code(name),
             f"**{graph.verdict}**" if graph.flagged else graph.verdict,
             percent(graph.gap_ratio),
             percent(graph.p95_gap_ratio),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from advisor.report.analysis_words import CAUSE_WORDS, device_word, headline, notes, whole_trace, worth
+from advisor.report.analysis_words import CAUSE_WORDS, device_word, graph_names, headline, notes, whole_trace, worth
 from advisor.report.colours import BUSY, CAUSE_COLOURS
 from advisor.words import duration, percent, plain, short_names
 
@@ -87,7 +87,7 @@ def _causes(analysis: Analysis) -> str:
 def _graphs(analysis: Analysis) -> str:
     rows = [
         [
-            _text(graph.name),
+            _text(name),
             _bar(graph.causes, graph.busy_ns),
             graph.verdict,
             f"{graph.instances:,}",
@@ -95,7 +95,7 @@ def _graphs(analysis: Analysis) -> str:
             percent(graph.time_share),
             percent(graph.gap_ratio),
         ]
-        for graph in analysis.graph_figures[:GRAPHS]
+        for graph, name in zip(analysis.graph_figures[:GRAPHS], graph_names(analysis), strict=False)
     ]
     return _table(["graph", "a run's time", "verdict", "runs", "time", "all runs", "gap ratio"], rows, names=3)
 

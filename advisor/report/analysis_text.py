@@ -15,6 +15,7 @@ from advisor.report.analysis_words import (
     CAUSE_WORDS,
     LONGEST_TITLE,
     device_word,
+    graph_names,
     headline,
     idle_title,
     longest_gaps,
@@ -243,7 +244,8 @@ def _graphs(analysis: Analysis, top: int, width: int) -> RenderableType:
             ]
             figures.append(percent(row.p95_gap_ratio))
         rows.append([*figures, row.verdict])
-    names = _names([plain(row.name) for row in listed], [*rows, [*headings, "verdict"]], width)
-    for row, (*figures, verdict) in zip(listed, rows, strict=True):
-        table.add_row(Text(names[plain(row.name)]), *figures, Text(verdict, style="red" if row.flagged else ""))
+    whole = graph_names(analysis)[:top]
+    names = _names(whole, [*rows, [*headings, "verdict"]], width)
+    for row, name, (*figures, verdict) in zip(listed, whole, rows, strict=True):
+        table.add_row(Text(names[name]), *figures, Text(verdict, style="red" if row.flagged else ""))
     return table

@@ -22,6 +22,7 @@ __all__ = [
     "HEADLINES",
     "LONGEST_TITLE",
     "device_word",
+    "graph_names",
     "headline",
     "idle_title",
     "longest_gaps",
@@ -94,6 +95,14 @@ def subject(analysis: Analysis) -> str:
     """What the verdict is on: a graph's name, or this trace."""
     graph = analysis.graph_figures[0]
     return "This trace" if graph.source == "trace" else plain(graph.name)
+
+
+def graph_names(analysis: Analysis) -> list[str]:
+    """How each graph is called in a table: those of one name and other kernel sequences have numbers."""
+    return [
+        f"{plain(graph.name)} (sequence {graph.variant + 1})" if graph.variant else plain(graph.name)
+        for graph in analysis.graph_figures
+    ]
 
 
 def verdict_words(analysis: Analysis) -> str:

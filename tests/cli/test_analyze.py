@@ -170,3 +170,23 @@ def test_rows_of_kernels_differ_and_no_cause_is_cut(advisor_command: Advisor, re
     names = [line.split("  ")[0] for line in table.splitlines() if " µs" in line or " ms" in line]
     assert len(names) == len(set(names)) == 10
     assert "launch calls and their latency" in " ".join(text.split())
+
+
+def test_what_the_advisor_wrote_is_no_trace_and_it_says_what_reads_it(
+    advisor_command: Advisor, samples: Path, tmp_path: Path
+) -> None:
+    wrote, base = tmp_path / "analysis.json", tmp_path / "base.json"
+    assert advisor_command("analyze", samples / DECODE, "--json", wrote).returncode == 0
+    assert advisor_command("baseline", samples / DECODE, "-o", base).returncode == 0
+    for path in (wrote, base):
+        result = advisor_command("analyze", path)
+        assert (result.returncode, result.stdout, result.stderr.count("\n")) == (2, "", 1)
+        assert "is what advisor wrote" in result.stderr
+        assert "`advisor diff` compares" in result.stderr
+
+
+def test_graphs_of_one_name_are_told_apart(advisor_command: Advisor, real_traces: Path, tmp_path: Path) -> None:
+    report = tmp_path / "report.md"
+    result = advisor_command("analyze", real_traces / "fuser_h200_2025_1.sqlite", "--markdown", report, columns=200)
+    assert result.stdout.count("(sequence 2)") == 1
+    assert report.read_text(encoding="utf-8").count("(sequence 2)") == 1

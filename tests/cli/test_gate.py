@@ -203,6 +203,8 @@ def test_one_file_is_one_run(advisor_command: Advisor, runs: Path, base: Path, t
     link.symlink_to(run)
     assert "one file" in one_line(advisor_command("baseline", run, link, "-o", tmp_path / "b.json"))
     assert "one file" in one_line(advisor_command("gate", run, run, "--baseline", base))
+    for same in (run, link):  # green whatever the build
+        assert "is the baseline itself" in one_line(advisor_command("gate", same, "--baseline", run))
     assert not (tmp_path / "b.json").exists()
 
 
@@ -343,9 +345,14 @@ def test_a_damaged_baseline_is_told_in_plain_words(base: Path, tmp_path: Path, d
 def test_bad_usage_is_one_line(advisor_command: Advisor, runs: Path, base: Path, tmp_path: Path) -> None:
     run = runs / "main-1.sqlite"
     assert "nothing to hold the runs against" in one_line(advisor_command("gate", run))
-    assert "cannot read" in one_line(advisor_command("gate", run, "--baseline", tmp_path / "none.json"))
-    assert "cannot read" in one_line(advisor_command("gate", tmp_path / "none.sqlite", "--baseline", base))
-    assert "is a baseline" in one_line(advisor_command("gate", base, "--baseline", base))
+    assert "none.json does not exist" in one_line(advisor_command("gate", run, "--baseline", tmp_path / "none.json"))
+    missing = advisor_command("gate", tmp_path / "none.sqlite", "--baseline", base)
+    assert "none.sqlite does not exist" in one_line(missing)
+    for command in (("baseline", tmp_path, "-o", tmp_path / "b"), ("gate", run, "--baseline", tmp_path)):
+        assert "is a directory: name the files in it" in one_line(advisor_command(*command))
+    assert "is a directory: name the files in it" in one_line(advisor_command("diff", run, tmp_path))
+    assert "is the baseline itself" in one_line(advisor_command("gate", base, "--baseline", base))
+    assert "is a baseline" in one_line(advisor_command("gate", base, "--baseline", run))
     assert "give one for each" in one_line(advisor_command("gate", run, "--baseline", base, "--paired"))
     for level in ("0", "100%"):
         told = one_line(advisor_command("gate", run, "--baseline", base, "--level", level))
