@@ -125,4 +125,6 @@ def _split(source: ir.Value, result: ir.Value, scope: Scope) -> View | None:
 def _reordered(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
     if not first or not second:
         return first or second
+    missing = max(len(second) - len(first), 0)  # axes that broadcasting put before the others in between
+    first = (*range(missing), *(missing + axis for axis in first))
     return tuple(first[axis] for axis in second)

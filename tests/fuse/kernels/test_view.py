@@ -68,7 +68,7 @@ def test_a_view_of_a_view_is_one_after_the_other(data: st.DataObject) -> None:
     lengths: tuple[int, ...] = (
         (2, middle.shape[-1] // 2) if middle.shape[-1] % 2 == 0 and data.draw(st.booleans()) else ()
     )
-    axes = middle.ndim + max(len(lengths) - 1, 0)
+    axes = middle.ndim + max(len(lengths) - 1, 0) + data.draw(st.integers(0, 2))  # with those of other tensors
     assume(axes <= MOST_AXES)
     order = data.draw(st.sampled_from([(), tuple(data.draw(st.permutations(range(axes))))]))
     second = View(prod(lengths) if lengths else 0, lengths, order)
@@ -253,6 +253,13 @@ def test_a_value_met_in_both_orders() -> None:
     text = "(float[4,4,8] x) => (float[4,4,8] y) { e = Exp(x) t = Transpose<perm = [1, 0, 2]>(e) y = Add(e, t) }"
     assert len(check(text)) == 1
     check(text.replace("(float[4,4,8] y)", "(float[4,4,8] y, float[4,4,8] e)"))
+
+
+def test_an_axis_more_of_another_tensor_between_two_orders() -> None:
+    text = """(float[B,S,4,8] x, float[1,1,1,1,8] w) => (float[4,B,1,S,8] y) {
+        t = Transpose<perm = [0, 2, 1, 3]>(x) a = Add(t, w) y = Transpose<perm = [2, 1, 0, 3, 4]>(a)
+    }"""
+    assert len(check(text)) == 1
 
 
 @pytest.mark.parametrize(
