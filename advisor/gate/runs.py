@@ -251,7 +251,7 @@ def _recording(document: Mapping[str, Any], path: Path) -> Recording:
     return Recording(
         name=path.name,
         kind=str(document["source"]["kind"]),
-        tool_version=document["source"]["tool_version"],
+        tool_version=_optional(document["source"]["tool_version"]),
         gpus=tuple(sorted(_text(row["name"]) for row in document["devices"] if row.get("name"))),
         work=int(coverage["work"]),
         matched=int(coverage["matched"]),

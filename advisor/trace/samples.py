@@ -44,6 +44,9 @@ GRAPHS_KEPT = 100
 ORDER_KEPT = 4096
 """Longer kernel sequences are kept as counts per name, without their order."""
 
+LARGEST = 2.0**63
+"""Times and counts lie below this."""
+
 QUEUE_FULL = 1000
 """A queue takes about 1,024 launches: a call that finds so many waiting may wait for room, and tells of the GPU."""
 
@@ -111,7 +114,10 @@ class Samples:
             listed = values if isinstance(values, list) else [values] * length
             if len(listed) != length or not length:
                 raise ValueError(f"column {name} has {len(listed)} values for {length} instances")
-            columns[name] = np.array([np.nan if value is None else value for value in listed], np.float64)
+            columns[name] = np.array([np.nan if value is None else float(value) for value in listed], np.float64)
+            told = columns[name][[value is not None for value in listed]]
+            if not ((told >= 0) & (told < LARGEST)).all():  # NaN neither
+                raise ValueError(f"column {name} holds what no trace does")
         begin, end = entry["window_ns"]
         order = entry["order"]
         known = len(entry["kernels"])
@@ -123,7 +129,7 @@ class Samples:
             instances=int(entry["instances"]),
             warmup=int(entry["warmup"]),
             window_ns=(int(begin), int(end)),
-            names=tuple(names[place] for place, _ in entry["kernels"]),
+            names=tuple(str(names[place]) for place, _ in entry["kernels"]),
             counts=tuple(int(count) for _, count in entry["kernels"]),
             order=None if order is None else tuple(int(place) for place in order),
             columns=columns,

@@ -342,6 +342,27 @@ def test_a_damaged_baseline_is_told_in_plain_words(base: Path, tmp_path: Path, d
     assert "Error" not in str(told.value)
 
 
+@pytest.mark.parametrize("value", [1e308, 2**70, -1, float("nan"), "long", [1]])
+@pytest.mark.parametrize("column", ["span", "kernels", "launch", "hidden"])
+def test_times_and_counts_that_no_trace_has_are_damage(base: Path, tmp_path: Path, column: str, value: object) -> None:
+    document = json.loads(base.read_text(encoding="utf-8"))
+    columns = document["runs"][0]["samples"][0]["columns"]
+    whole = columns[column]
+    columns[column] = [value, *whole[1:]] if isinstance(whole, list) else value
+    path = tmp_path / "base.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    with pytest.raises(BadInput, match=r"not a valid advisor\.baseline/1"):
+        load_baseline(path)
+
+
+def test_names_of_another_type_are_compared_as_text(advisor_command: Advisor, base: Path, tmp_path: Path) -> None:
+    document = json.loads(base.read_text(encoding="utf-8"))
+    document["runs"][0]["kernels"][0] = {"a": True}
+    path = tmp_path / "base.json"
+    path.write_text(json.dumps(document), encoding="utf-8")
+    assert advisor_command("diff", path, base).returncode == 0
+
+
 def test_bad_usage_is_one_line(advisor_command: Advisor, runs: Path, base: Path, tmp_path: Path) -> None:
     run = runs / "main-1.sqlite"
     assert "nothing to hold the runs against" in one_line(advisor_command("gate", run))
