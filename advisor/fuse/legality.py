@@ -11,6 +11,7 @@ if TYPE_CHECKING:
 
     from advisor.fuse.pattern import Match
     from advisor.fuse.scope import Dims
+    from advisor.fuse.sizes import Sizes
 
 __all__ = [
     "FLOATS",
@@ -18,6 +19,7 @@ __all__ = [
     "constant_axes",
     "dequantised",
     "dims_text",
+    "fewer_stacks",
     "first",
     "kept_axes",
     "kept_values",
@@ -134,6 +136,25 @@ def empty_sum(*sizes: int | None) -> str | None:
     """
     known = {size for size in sizes if size is not None}
     return None if known and 0 not in known else "the dimension that the product sums over is empty or not certain"
+
+
+def fewer_stacks(match: Match, a: str, b: Sizes | None) -> str | None:
+    """A second factor that FusedMatMul turns and that may have no rows: the result has only the first one's matrices.
+
+    Args:
+        match: The match.
+        a: Name of the first factor, which is not turned.
+        b: Shape of the second one as FusedMatMul gets it: axes of its stack, rows, inner axis.
+    """
+    sizes = match.scope.sizes(match[a])
+    if b is not None and ((isinstance(b[-2], int) and b[-2] > 0) or all(size == 1 for size in b[:-2])):
+        return None
+    if sizes is not None and b is not None:
+        # A first factor of fewer axes goes another way.
+        stacks = zip(reversed(sizes[:-2]), reversed(b[:-2]), strict=False)
+        if len(sizes) < len(b) or all(other in {1, size} for size, other in stacks):
+            return None
+    return f"the second factor may have no rows, and more matrices than '{match[a].name}': FusedMatMul would lose these"
 
 
 def unknown_shape(match: Match, name: str) -> str | None:

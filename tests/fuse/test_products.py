@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from advisor.fuse.rules import RULES
+from advisor.fuse.rules.fused_matmul import FUSED_MATMUL
 from advisor.fuse.rules.turned_factor import TURNED_FACTOR
 from tests.fuse.graphs import assert_same, fuse, model, operators, rewritten, weights
+
+if TYPE_CHECKING:
+    from advisor.fuse.rule import Rule
 
 ONLY = [
     rule for rule in RULES if rule.id in {"gemm-transpose", "fused-matmul", "pad", "conv-activation", "gemm-activation"}
@@ -278,6 +282,27 @@ def test_keys_that_are_moved_and_turned_at_once() -> None:
     assert list(after.graph[0].attributes["perm"].as_ints()) == [0, 2, 1, 3]
     for size in (3, 1):
         assert_same(before, after, dynamic=size)
+
+
+@pytest.mark.parametrize(
+    ("rule", "key", "perm"),
+    [(FUSED_MATMUL, "2, T, 8", "0, 1, 3, 2"), (TURNED_FACTOR, "T, 2, 8", "0, 2, 3, 1")],
+)
+def test_no_keys_for_more_heads_than_the_queries_have(rule: Rule, key: str, perm: str) -> None:
+    """FusedMatMul of ONNX Runtime makes as many empty matrices as the first factor has, not as the result has."""
+
+    def text(heads: str, keys: str) -> str:
+        shape = key.replace("T", keys)
+        return f"(float[B, {heads}, S, 8] x, float[B, {shape}] k) => {RESULT} {{ {turned(perm)} }}"
+
+    for heads, keys in (("1", "T"), ("g", "T"), ("1", "0")):
+        assert "may have no rows" in rewritten(model(text(heads, keys)), [rule])[1][0].reason
+    for heads, keys in (("2", "T"), ("1", "3")):
+        before = model(text(heads, keys))
+        after, _ = rewritten(before, [rule])
+        assert "FusedMatMul" in operators(after)
+        for size in (3, 0):
+            assert_same(before, after, dynamic=size, optimisation=(False,))
 
 
 @pytest.mark.parametrize(

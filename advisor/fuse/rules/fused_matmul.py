@@ -63,8 +63,13 @@ def check(match: Match) -> str | None:
     if turned and len(a) > len(b) and any(dim in (0, None) for dim in a[:-2]):
         # Untransposed factors of one matrix are computed as one matrix themselves, and may be none.
         return f"'{match['a'].name}' is {legality.dims_text(a)}: of no matrices FusedMatMul makes an error"
-    inner = a[-2 if turned else -1], b[-2 if _transposition(match, "b") is None else -1]
-    return legality.first(_inexact(match), legality.empty_sum(*inner))
+    turns_second = _transposition(match, "b") is not None
+    inner = a[-2 if turned else -1], b[-1 if turns_second else -2]
+    return legality.first(
+        _inexact(match),
+        legality.empty_sum(*inner),
+        legality.fewer_stacks(match, "a", match.scope.sizes(match["b"])) if turns_second and not turned else None,
+    )
 
 
 def rewrite(match: Match) -> Iterator[New]:

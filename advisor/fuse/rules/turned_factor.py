@@ -36,7 +36,12 @@ def check(match: Match) -> str | None:
         return f"'{match['a'].name}' is a vector" if len(a) < 2 else f"'{match['b'].name}' has {len(b)} axes"
     if _rest(order)[-1] != len(order) - 1:
         return "what is left to move takes rows apart"
-    return legality.empty_sum(a[-1], b[order[-2]])
+    sizes = match.scope.sizes(match["b"])
+    moved = None if sizes is None else tuple(sizes[axis] for axis in _rest(order))
+    return legality.first(
+        legality.empty_sum(a[-1], b[order[-2]]),
+        legality.fewer_stacks(match, "a", moved),
+    )
 
 
 def rewrite(match: Match) -> Iterator[New]:
