@@ -90,7 +90,7 @@ def tables(operators: Iterable[Operator], levels: Mapping[str, int]) -> str:
     return "\n".join(
         (
             "%Tensor = type { i32, i32, i32, i32, ptr }",
-            f"%View = type {{ i64, i32, i32, [{MOST_AXES} x i64], [{MOST_AXES} x i32] }}",
+            f"%View = type {{ i64, i64, i32, i32, [{MOST_AXES} x i64], [{MOST_AXES} x i32] }}",
             f"%Descriptor = type {{ {pointers}, [{LEVELS} x ptr], [{LEVELS} x ptr], i32, i32, i32, i32, "
             f"[{MOST_TENSORS} x %Tensor] }}",
             "%Operator = type { i32, [21 x ptr], ptr }",
@@ -177,7 +177,7 @@ def _view(view: View) -> str:
     lengths = [*view.lengths, *(0,) * (MOST_AXES - len(view.lengths))]
     order = [*view.order, *(0,) * (MOST_AXES - len(view.order))]
     return (
-        f"%View {{ i64 {view.last}, i32 {len(view.lengths)}, i32 {len(view.order)}, "
+        f"%View {{ i64 {view.last}, i64 {view.start}, i32 {len(view.lengths)}, i32 {len(view.order)}, "
         f"[{MOST_AXES} x i64] [{', '.join(f'i64 {length}' for length in lengths)}], "
         f"[{MOST_AXES} x i32] [{', '.join(f'i32 {axis}' for axis in order)}] }}"
     )

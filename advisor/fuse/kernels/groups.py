@@ -12,7 +12,7 @@ from advisor.fuse.kernels.formula import Formula, NotExpressible, Term
 from advisor.fuse.kernels.lowering import Call, lower
 from advisor.fuse.kernels.operators import APPROXIMATED
 from advisor.fuse.kernels.space import Space
-from advisor.fuse.kernels.view import MOST_AXES, PLAIN, View, copies_nothing, view_of
+from advisor.fuse.kernels.view import MOST_AXES, PLAIN, View, copies_nothing, views_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -20,10 +20,13 @@ if TYPE_CHECKING:
     import onnx_ir as ir
 
     from advisor.fuse.kernels.expression import Expression
-    from advisor.fuse.scope import Dims, Scope
+    from advisor.fuse.scope import Scope
+    from advisor.fuse.sizes import Sizes
 
     Seen = tuple[ir.Value, View]
     """A value and how it is looked at."""
+    Read = Callable[[ir.Node, ir.Value], Term]
+    """Gives what a node reads as a term."""
 
 __all__ = ["Group", "express", "find_groups"]
 
@@ -54,11 +57,15 @@ class Group:
     expression: Expression
 
     @property
-    def tensors(self) -> int:
-        """Tensors that it reads and writes for every element, those with one value for a row left out."""
-        accesses = [tensor.access for tensor in self.expression.inputs]
-        accesses += [tensor.access for tensor in self.expression.outputs]
-        return accesses.count(Access.COLUMNS)
+    def loads(self) -> int:
+        """Tensors that it reads for every element, those with one value for a row left out."""
+        tensors = zip(self.inputs, self.expression.inputs, strict=True)
+        return len({value for value, tensor in tensors if tensor.access is Access.COLUMNS})
+
+    @property
+    def stores(self) -> int:
+        """Tensors that it writes, those with one value for a row left out."""
+        return sum(output.access is Access.COLUMNS for output in self.expression.outputs)
 
 
 def find_groups(scope: Scope, *, reductions: bool = True, within: Iterable[ir.Node] | None = None) -> tuple[Group, ...]:
@@ -93,23 +100,26 @@ def express(nodes: Sequence[ir.Node], scope: Scope, flow: Flow) -> Group:
     terms: dict[Seen, Term] = {}
     inputs: dict[Seen, Term] = {}
 
-    def read(node: ir.Node, value: ir.Value, view: View) -> Term:
-        seen = value, view
-        if seen in terms:
-            return terms[seen]
-        if seen not in inputs:
-            if (constant := _constant(node, value, scope, formula)) is not None:
-                return constant
-            dtype = scope.dtype(value)
-            if dtype is None:
-                raise NotExpressible(f"the element type of '{value.name}' is not certain")
-            inputs[seen] = formula.input(dtype, Access.COLUMNS, view)
-        return inputs[seen]
+    def reader(view: View) -> Read:
+        def read(node: ir.Node, value: ir.Value) -> Term:
+            seen = value, view
+            if seen in terms:
+                return terms[seen]
+            if seen not in inputs:
+                if (constant := _constant(node, value, scope, formula)) is not None:
+                    return constant
+                dtype = scope.dtype(value)
+                if dtype is None:
+                    raise NotExpressible(f"the element type of '{value.name}' is not certain")
+                inputs[seen] = formula.input(dtype, Access.COLUMNS, view)
+            return inputs[seen]
+
+        return read
 
     inside = set(nodes)
     outputs: dict[ir.Value, Term] = {}
-    for node, view in _views(nodes, inside, scope, flow):
-        for value, term in zip(node.outputs, _lowered(node, view, scope, formula, read), strict=True):
+    for node, asked in _asked(nodes, inside, scope, flow):
+        for (value, view), term in _results(node, asked, scope, formula, reader):
             is_output = _is_needed_outside(value, inside, flow)
             if term is None:
                 if is_output or value.uses():
@@ -122,11 +132,11 @@ def express(nodes: Sequence[ir.Node], scope: Scope, flow: Flow) -> Group:
         raise NotExpressible("nothing is read or nothing is used")
     if len(inputs) + len(outputs) > MOST_TENSORS:
         raise NotExpressible(f"more than {MOST_TENSORS} inputs and outputs")
-    space = Space(formula, {term.place: _dims(*seen, scope) for seen, term in inputs.items()})
+    space = Space(formula, {term.place: _sizes(*seen, scope) for seen, term in inputs.items()})
     space.settle_accesses()
     space.check_reductions()
     for (value, view), term in terms.items():
-        if not (value in outputs and view == PLAIN) and space.is_smaller(term):
+        if not (value in outputs and view == PLAIN) and term not in inputs.values() and space.is_smaller(term):
             raise NotExpressible(f"'{value.name}' would be computed again for every row")
     expression = formula.expression(Output(term.place, *space.output(term)) for term in outputs.values())
     is_long = len(nodes) > 1 and _approximations(expression) > MOST_APPROXIMATIONS
@@ -135,42 +145,49 @@ def express(nodes: Sequence[ir.Node], scope: Scope, flow: Flow) -> Group:
     return Group(tuple(nodes), tuple(value for value, _ in inputs), tuple(outputs), expression)
 
 
-def _views(nodes: Sequence[ir.Node], inside: set[ir.Node], scope: Scope, flow: Flow) -> Iterator[tuple[ir.Node, View]]:
-    """NODES, each with every view in which its results are needed.
+def _asked(
+    nodes: Sequence[ir.Node], inside: set[ir.Node], scope: Scope, flow: Flow
+) -> Iterator[tuple[ir.Node, list[Seen]]]:
+    """NODES, each with its results as they are needed: in which views.
 
     Raises:
         NotExpressible: Two views one after the other are none that kernels have.
     """
     wanted: dict[ir.Value, dict[View, None]] = {}
-    found: dict[ir.Node, dict[View, None]] = {}
+    found: dict[ir.Node, list[Seen]] = {}
     for node in reversed(nodes):
-        views = found[node] = {}
         for value in node.outputs:
-            views.update({PLAIN: None} if _is_needed_outside(value, inside, flow) else {})
-            views.update(wanted.get(value, {}))
-        if not views:
-            views[PLAIN] = None
-        seen = view_of(node, scope)
-        asked = views if seen is None else {_through(seen, view): None for view in views}
-        for source in node.inputs if seen is None else node.inputs[:1]:
-            if source is not None:
-                wanted.setdefault(source, {}).update(asked)
+            if _is_needed_outside(value, inside, flow):
+                wanted.setdefault(value, {})[PLAIN] = None
+        results = [(value, view) for value in node.outputs for view in wanted.get(value, {})]
+        found[node] = results or [(value, PLAIN) for value in node.outputs]
+        own = _own_views(node, scope)
+        for value, view in found[node]:
+            for source in node.inputs[:1] if own else node.inputs:
+                if source is not None:
+                    wanted.setdefault(source, {})[_through(own[value], view) if own else view] = None
     for node in nodes:
-        for view in found[node]:
-            yield node, view
+        yield node, found[node]
 
 
-def _lowered(
-    node: ir.Node, view: View, scope: Scope, formula: Formula, read: Callable[[ir.Node, ir.Value, View], Term]
-) -> tuple[Term | None, ...]:
-    """The outputs of NODE as VIEW shows them."""
-    seen = view_of(node, scope)
-    if seen is not None:
+def _results(
+    node: ir.Node, asked: list[Seen], scope: Scope, formula: Formula, reader: Callable[[View], Read]
+) -> Iterator[tuple[Seen, Term | None]]:
+    """The terms of what is ASKED of NODE."""
+    if own := _own_views(node, scope):
         source = node.inputs[0]
         assert source is not None
-        return (read(node, source, _through(seen, view)),)
-    formula.in_place = view.untouched
-    return lower(Call(node, scope, lambda node, value: read(node, value, view)))
+        yield from (((value, view), reader(_through(own[value], view))(node, source)) for value, view in asked)
+        return
+    for view in dict.fromkeys(view for _, view in asked):
+        formula.in_place = view.untouched
+        terms = lower(Call(node, scope, reader(view)))
+        yield from (((value, view), term) for value, term in zip(node.outputs, terms, strict=True))
+
+
+def _own_views(node: ir.Node, scope: Scope) -> dict[ir.Value, View]:
+    """How the results of NODE are seen in its first input, where that is all that it does."""
+    return dict(zip(node.outputs, views_of(node, scope) or (), strict=False))
 
 
 def _through(seen: View, view: View) -> View:
@@ -180,15 +197,16 @@ def _through(seen: View, view: View) -> View:
     return both
 
 
-def _dims(value: ir.Value, view: View, scope: Scope) -> Dims | None:
-    """The shape of a kernel's input, as the kernel sees it."""
+def _sizes(value: ir.Value, view: View, scope: Scope) -> Sizes | None:
+    """The shape of a kernel's input, as the kernel sees it; what only the run knows has the value's name."""
     dims = scope.shape(value)
-    if view == PLAIN:
-        return dims
-    seen = None if dims is None else view.dims(dims)
-    if seen is None or len(seen) > MOST_AXES:
+    sizes = None
+    if dims is not None:
+        named = tuple(f"{value.name}[{axis}]" if dim is None else dim for axis, dim in enumerate(dims))
+        sizes = view.sizes(named)
+    if view != PLAIN and (sizes is None or len(sizes) > MOST_AXES):
         raise NotExpressible(f"the shape of '{value.name}' is not certain enough to be seen otherwise")
-    return seen
+    return sizes
 
 
 def _is_needed_outside(value: ir.Value, inside: set[ir.Node], flow: Flow) -> bool:
@@ -234,8 +252,9 @@ def _may_pay(group: Group, scope: Scope, flow: Flow) -> bool:
     """
     if are_small((*group.inputs, *group.outputs), scope):
         return False
-    alone = (express([node], scope, flow).tensors for node in group.nodes if not copies_nothing(node))
-    return _moves(group.nodes) or group.tensors < sum(alone)
+    alone = [express([node], scope, flow) for node in group.nodes if not copies_nothing(node)]
+    before = sum(single.loads + single.stores for single in alone)
+    return _moves(group.nodes) or group.loads + group.stores < before
 
 
 def _moves(nodes: Sequence[ir.Node]) -> bool:
@@ -269,6 +288,7 @@ class _Former:
                 larger = self._flow.in_order({*chosen, *cluster})
                 if self._is_legal(larger):
                     chosen = larger
+        chosen = self._with_pieces(chosen)
         for member in chosen:
             self.cluster[member] = chosen
 
@@ -278,6 +298,19 @@ class _Former:
         if before is None or not copies_nothing(before) or before not in self._allowed:
             return (node,)
         return (before, node) if self._is_legal((before, node)) else (node,)
+
+    def _with_pieces(self, nodes: tuple[ir.Node, ...]) -> tuple[ir.Node, ...]:
+        """NODES and, where they read a piece of a Split, it and what reads the others: only together do they fit."""
+        sources = {value.producer(): None for node in nodes for value in node.inputs if value is not None}
+        for split in sources:
+            if split is None or split.op_type != "Split" or split in nodes or split not in self.cluster:
+                continue
+            users = {user for value in split.outputs for user in self._flow.users_of(value)}
+            if all(user in nodes or user in self.cluster for user in users):
+                others = (member for user in (split, *users) for member in self.cluster.get(user, ()))
+                larger = self._flow.in_order({*nodes, *others})
+                nodes = larger if self._is_legal(larger) else nodes
+        return nodes
 
     def _producers(self, nodes: tuple[ir.Node, ...]) -> Iterator[tuple[ir.Node, ...]]:
         producers = {value.producer() for node in nodes for value in node.inputs if value is not None}

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from advisor.fuse.kernels.formula import Formula, Term
-    from advisor.fuse.scope import Dims
+    from advisor.fuse.sizes import Size, Sizes
 
 __all__ = ["Space"]
 
@@ -25,8 +25,8 @@ class Space:
     sources) counts whole, or without the columns where a reduction lies between.
     """
 
-    def __init__(self, formula: Formula, shapes: Mapping[int, Dims | None]) -> None:
-        """Take the shapes of the inputs, by place."""
+    def __init__(self, formula: Formula, shapes: Mapping[int, Sizes | None]) -> None:
+        """Take the shapes of the inputs, by place; None where not even the rank is certain."""
         self._formula = formula
         self._shapes = shapes
         self._sources: list[dict[int, bool]] = []
@@ -53,7 +53,7 @@ class Space:
                 moves axes that are reduced.
         """
         columns = range(self._reduced or self._widest_row())
-        along: dict[tuple[int | None, ...], int] = {}
+        along: dict[tuple[Size | None, ...], int] = {}
         for place, dims in self._shapes.items():
             lengths = tuple(self._length(place, axis) for axis in columns)
             on_row = dims is not None and all(length == 1 for length in lengths)
@@ -157,23 +157,21 @@ class Space:
                 return False
         return True
 
-    def _known_length(self, place: int, axis: int) -> int | None:
+    def _known_length(self, place: int, axis: int) -> Size | None:
         """The length of a value along an axis, from what it is computed from; None where it is not certain."""
-        lengths = set()
-        for source, whole in self._sources[place].items():
-            lengths.add(1 if not whole and axis < self._reduced else self._length(source, axis))
-        lengths.discard(1)
-        if not lengths:
-            return 1
-        known = lengths - {None}
+        lengths = {
+            1 if not whole and axis < self._reduced else self._length(source, axis)
+            for source, whole in self._sources[place].items()
+        } - {1}
         # Of two lengths that broadcast, the known one other than 1 is the result's.
+        known = {length for length in lengths if isinstance(length, int)} or lengths or {1}
         return known.pop() if len(known) == 1 else None
 
     def _rank(self, place: int) -> int | None:
         ranks = [self._shapes[source] for source in self._sources[place]]
         return None if None in ranks else max((len(dims) for dims in ranks if dims is not None), default=0)
 
-    def _length(self, source: int, axis: int) -> int | None:
+    def _length(self, source: int, axis: int) -> Size | None:
         """The length of an input along an axis; None where it is not certain."""
         dims = self._shapes[source]
         if dims is None:

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any
 
-from advisor.fuse.kernels.expression import Access
 from advisor.fuse.kernels.flow import Flow
 from advisor.fuse.kernels.groups import express
 from advisor.fuse.kernels.view import copies_nothing
@@ -14,7 +13,6 @@ from advisor.fuse.kernels.view import copies_nothing
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from advisor.fuse.kernels.expression import Expression
     from advisor.fuse.kernels.groups import Group
     from advisor.fuse.scope import Scope
 
@@ -66,7 +64,7 @@ def traffic(group: Group, scope: Scope, flow: Flow | None = None) -> Traffic:
     """What GROUP saves in the graph of SCOPE, whose FLOW may be given where it is known."""
     flow = flow or Flow(scope.graph)
     nodes = [node for node in group.nodes if not copies_nothing(node)]
-    alone = [express([node], scope, flow).expression for node in nodes]
+    alone = [express([node], scope, flow) for node in nodes]
     inner = [value for node in nodes for value in node.outputs if value.uses() and value not in group.outputs]
     sizes: list[int | None] = []
     for value in inner:
@@ -75,18 +73,10 @@ def traffic(group: Group, scope: Scope, flow: Flow | None = None) -> Traffic:
         is_known = dims is not None and dtype is not None and len(known) == len(dims)
         sizes.append(int(prod(known) * dtype.itemsize) if is_known and dtype is not None else None)
     return Traffic(
-        loads_before=sum(map(_loads, alone)),
-        stores_before=sum(map(_stores, alone)),
-        loads_after=_loads(group.expression),
-        stores_after=_stores(group.expression),
+        loads_before=sum(single.loads for single in alone),
+        stores_before=sum(single.stores for single in alone),
+        loads_after=group.loads,
+        stores_after=group.stores,
         kernels_saved=len(nodes) - 1,
         bytes_saved=None if None in sizes else sum(size for size in sizes if size is not None),
     )
-
-
-def _loads(expression: Expression) -> int:
-    return sum(tensor.access is Access.COLUMNS for tensor in expression.inputs)
-
-
-def _stores(expression: Expression) -> int:
-    return sum(tensor.access is Access.COLUMNS for tensor in expression.outputs)

@@ -76,7 +76,9 @@ def seen(array: NDArray[Any], view: View) -> NDArray[Any]:
     """An array as a view shows it."""
     if view.lengths:
         array = array if array.ndim else array[None]
-        lengths = (1,) * len(view.lengths) if array.shape[-1] == 1 != view.last else view.lengths
+        lengths = (1,) * len(view.lengths) if array.shape[-1] == 1 else view.lengths
+        if array.shape[-1] > 1:
+            array = array[..., view.start : view.start + math.prod(lengths)]
         array = array.reshape(*array.shape[:-1], *lengths)
     if view.order:
         array = array.reshape((1,) * (len(view.order) - array.ndim) + array.shape).transpose(view.order)

@@ -54,10 +54,10 @@ def check(text: str, *, dynamic: tuple[int, ...] = (3, 1, 0), sites: int = 1, **
 @st.composite
 def views(draw: st.DrawFn, rank: int) -> View:
     """Of a tensor of RANK axes whose last one has 12 elements, or 4 where it was split before."""
-    lengths = draw(st.sampled_from([(), (3, 4), (12,), (2, 3, 2)]))
+    lengths = draw(st.sampled_from([(), (3, 4), (12,), (2, 3, 2), (6,), (4, 2)]))
     axes = rank + max(len(lengths) - 1, 0)
     order = draw(st.sampled_from([(), tuple(draw(st.permutations(range(axes))))]))
-    return View(12 if lengths else 0, lengths, order)
+    return View(12 if lengths else 0, lengths, order, draw(st.integers(0, 12 - prod(lengths or (12,)))))
 
 
 @given(st.data())
@@ -71,14 +71,18 @@ def test_a_view_of_a_view_is_one_after_the_other(data: st.DataObject) -> None:
     axes = middle.ndim + max(len(lengths) - 1, 0) + data.draw(st.integers(0, 2))  # with those of other tensors
     assume(axes <= MOST_AXES)
     order = data.draw(st.sampled_from([(), tuple(data.draw(st.permutations(range(axes))))]))
-    second = View(prod(lengths) if lengths else 0, lengths, order)
+    start = data.draw(st.integers(0, 1)) if lengths and lengths[-1] > 1 else 0
+    if start:
+        lengths = (prod(lengths) - start - data.draw(st.integers(0, 1)),)
+        order = order if len(order) == middle.ndim else ()
+    second = View(middle.shape[-1] if lengths else 0, lengths, order, start)
     both = first.then(second)
     if both is None:
-        assert lengths, "only a split of what is not the last axis is no view"
-        assert first.order[-1] != len(first.order) - 1
+        is_moved = bool(first.order) and first.order[-1] != len(first.order) - 1
+        assert (lengths and is_moved) or (second.is_part and len(first.lengths) > 1)
     else:
         np.testing.assert_array_equal(seen(array, both), seen(middle, second))
-        assert both.dims(array.shape) == seen(middle, second).shape
+        assert both.sizes(array.shape) == seen(middle, second).shape
 
 
 LIBRARY_VIEWS = [
@@ -87,6 +91,8 @@ LIBRARY_VIEWS = [
     View(12, (3, 4)),
     View(12, (3, 4), (0, 2, 1, 3)),
     View(12, (3, 2, 2), (2, 0, 3, 1, 4)),
+    View(12, (5,), start=4),
+    View(12, (3, 2), (0, 2, 1, 3), start=6),
 ]
 
 
@@ -262,9 +268,70 @@ def test_an_axis_more_of_another_tensor_between_two_orders() -> None:
     assert len(check(text)) == 1
 
 
+def test_parts_of_the_last_axis_are_read_where_they_lie() -> None:
+    glu = "(float[B,S,64] x) => (float[B,S,32] y) { a, b = Split<axis = -1>(x) s = Sigmoid(b) y = Mul(a, s) }"
+    assert len(check(glu)) == 1
+    sliced = """(float[B,S,64] x) => (float[B,S,32] y) {
+        a = Slice(x, zero, half, axis) b = Slice(x, half, end, axis) s = Sigmoid(b) y = Mul(a, s)
+    }"""
+    places: dict[str, Any] = {"zero": [0], "half": [32], "end": [2**63 - 1], "axis": [-1]}
+    places = {name: np.array(place) for name, place in places.items()}
+    assert len(check(sliced, **places)) == 1
+
+
+def test_slices_that_take_other_elements() -> None:
+    text = """(float[B,S,64] x, float[B,S,16] v) => (float[B,S,16] y) {
+        a = Slice(x, start, end, axis, step) t = Tanh(a) y = Mul(t, v)
+    }"""
+
+    def sites(start: int, end: int, axis: int, step: int) -> list[list[str]]:
+        places = {"start": start, "end": end, "axis": axis, "step": step}
+        weights: dict[str, Any] = {name: np.array([place]) for name, place in places.items()}
+        check(text, **weights)
+        return operators(text, **weights)
+
+    assert sites(-20, -4, 2, 1) == [["Slice", "Tanh", "Mul"]]
+    assert sites(-99, 16, 2, 1) == [["Slice", "Tanh", "Mul"]]
+    assert sites(0, 64, 2, 4) == [["Tanh", "Mul"]]
+    assert sites(15, -65, -1, -1) == [["Tanh", "Mul"]]
+
+
+def test_the_bias_of_three_products_at_once_on_the_way_to_heads() -> None:
+    text = """(float[B,S,96] x) => (float[B,4,S,8] q, float[B,4,S,8] k, float[B,4,S,8] v) {
+        a = Add(x, bias) a0, a1, a2 = Split<axis = 2>(a, thirds)
+        r0 = Reshape(a0, shape) r1 = Reshape(a1, shape) r2 = Reshape(a2, shape)
+        t0 = Transpose<perm = [0, 2, 1, 3]>(r0) k = Transpose<perm = [0, 2, 1, 3]>(r1)
+        v = Transpose<perm = [0, 2, 1, 3]>(r2) q = Mul(t0, half)
+    }"""
+    weights: dict[str, Any] = {
+        "bias": np.arange(96, dtype=np.float32),
+        "thirds": np.array([32, 32, 32]),
+        "half": np.float32(0.5),
+    }
+    assert len(check(text, shape=HEADS, **weights)) == 1
+
+
+def test_pieces_of_two_sizes_are_two_kernels() -> None:
+    text = """(float[B,S,96] x) => (float[B,S,64] y, float[B,S,32] z) {
+        a, b = Split<axis = -1>(x, parts) c = Exp(a) y = Tanh(c) d = Sin(b) z = Cos(d)
+    }"""
+    check(text, parts=np.array([64, 32]), sites=2)
+
+
+def test_a_softmax_of_a_part() -> None:
+    text = "(float[B,S,64] x) => (float[B,S,32] y) { a, b = Split<axis = -1>(x) s = Softmax(b) y = Mul(a, s) }"
+    assert len(check(text)) == 1
+
+
 @pytest.mark.parametrize(
     ("text", "weights"),
     [
+        # A copy that nothing else shares, and parts of other axes.
+        ("(float[B,S,64] x) => (float[B,S,32] a, float[B,S,32] b) { a, b = Split<axis = -1>(x) }", {}),
+        (
+            "(float[B,64,S] x) => (float[B,32,S] y) { a, b = Split<axis = 1>(x) y = MatMul(a, w) z = Relu(b) }",
+            {"w": np.ones((8, 8), np.float32)},
+        ),
         # Rows would be columns.
         ("(float[B,S,32] x) => (float[B,32,S] y) { y = Transpose<perm = [0, 2, 1]>(x) }", {}),
         ("(float[B,S,32] x) => (float[32,S,B] y) { y = Transpose(x) }", {}),

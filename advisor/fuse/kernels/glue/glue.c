@@ -100,9 +100,10 @@ static void release(const Api *api, void *memory) {
 typedef void (*KernelFunction)(void *const *inputs, void *const *outputs, const i64 *row_strides,
                                const i64 *column_strides, i64 rows, i64 columns);
 
-// How an input's axes become those of the kernel: the last one is split, then all get another order.
+// How an input's axes become those of the kernel: a part of the last one is split, then all get another order.
 typedef struct {
   i64 last;              // length of the input's last axis, where it is split
+  i64 start;             // the first element along it that is read
   i32 pieces;            // axes in the place of the last one; 0 leaves it
   i32 axes;              // of the result; 0 leaves their order
   i64 length[MOST_AXES]; // of the pieces
@@ -319,14 +320,17 @@ static void add_axis(Extents *input) {
 }
 
 // The input as its view shows it. What is 1 along the last axis, or has fewer axes, is broadcast.
-static Status *look_through(const View *view, const Api *api, const Descriptor *descriptor, i32 place, Extents *input) {
+static Status *look_through(Job *job, i32 place, Extents *input) {
+  const Descriptor *descriptor = job->descriptor;
+  const Tensor *tensor = &descriptor->tensor[place];
+  const View *view = tensor->view;
   Extents seen, split;
   copy_extents(&seen, input);
   if (view->pieces) {
     if (!seen.rank) add_axis(&seen);
     i32 first = --seen.rank, is_single = seen.extent[first] == 1;
     if ((seen.extent[first] != view->last && !is_single) || first + view->pieces > MOST_AXES)
-      return complain_of_shape(api, descriptor, place, input);
+      return complain_of_shape(job->api, descriptor, place, input);
     i64 step = 1;
     for (i32 piece = view->pieces - 1; piece >= 0; piece--) {
       seen.extent[first + piece] = is_single ? 1 : view->length[piece];
@@ -334,9 +338,10 @@ static Status *look_through(const View *view, const Api *api, const Descriptor *
       step *= seen.extent[first + piece];
     }
     seen.rank += view->pieces;
+    if (!is_single) job->data[place] += view->start * tensor->bytes;
   }
   if (view->axes) {
-    if (seen.rank > view->axes) return complain_of_shape(api, descriptor, place, input);
+    if (seen.rank > view->axes) return complain_of_shape(job->api, descriptor, place, input);
     while (seen.rank < view->axes) add_axis(&seen);
     copy_extents(&split, &seen);
     for (i32 axis = 0; axis < view->axes; axis++) {
@@ -361,8 +366,7 @@ static Status *read_input(Job *job, Context *context, i32 place, Extents *extent
   if (rank > MOST_AXES) return complain(api, job->descriptor, NOT_IMPLEMENTED, "a tensor of more than 8 axes");
   extents->rank = (i32)rank;
   set_dense(extents);
-  const View *view = job->descriptor->tensor[place].view;
-  return view ? look_through(view, api, job->descriptor, place, extents) : 0;
+  return job->descriptor->tensor[place].view ? look_through(job, place, extents) : 0;
 }
 
 static Status *write_output(const Api *api, const Descriptor *descriptor, Context *context, i32 place,

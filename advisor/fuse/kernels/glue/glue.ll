@@ -14,7 +14,7 @@
 %struct.ApiBase = type { ptr, ptr }
 %struct.Api = type { [512 x ptr] }
 %struct.Extents = type { i32, [8 x i64], [8 x i64] }
-%struct.View = type { i64, i32, i32, [8 x i64], [8 x i32] }
+%struct.View = type { i64, i64, i32, i32, [8 x i64], [8 x i32] }
 
 @find_library = hidden constant ptr @dlopen, align 8
 @find_function = hidden constant ptr @dlsym, align 8
@@ -1519,164 +1519,157 @@ define internal ptr @read_input(ptr noundef %0, ptr noundef %1, i32 noundef %2, 
   %13 = alloca ptr, align 8
   %14 = alloca ptr, align 8
   %15 = alloca ptr, align 8
-  %16 = alloca ptr, align 8
   store ptr %0, ptr %6, align 8
   store ptr %1, ptr %7, align 8
   store i32 %2, ptr %8, align 4
   store ptr %3, ptr %9, align 8
-  %17 = load ptr, ptr %6, align 8
-  %18 = getelementptr inbounds nuw %struct.Job, ptr %17, i32 0, i32 0
-  %19 = load ptr, ptr %18, align 8
-  store ptr %19, ptr %10, align 8
+  %16 = load ptr, ptr %6, align 8
+  %17 = getelementptr inbounds nuw %struct.Job, ptr %16, i32 0, i32 0
+  %18 = load ptr, ptr %17, align 8
+  store ptr %18, ptr %10, align 8
   store ptr null, ptr %11, align 8
   store i64 0, ptr %12, align 8
-  br label %20
+  br label %19
 
-20:                                               ; preds = %4
-  %21 = load ptr, ptr %10, align 8
-  %22 = getelementptr inbounds nuw %struct.Api, ptr %21, i32 0, i32 0
-  %23 = getelementptr inbounds [512 x ptr], ptr %22, i64 0, i64 90
-  %24 = load ptr, ptr %23, align 8
-  %25 = load ptr, ptr %7, align 8
-  %26 = load i32, ptr %8, align 4
-  %27 = sext i32 %26 to i64
-  %28 = call ptr %24(ptr noundef %25, i64 noundef %27, ptr noundef %11) #2
-  store ptr %28, ptr %13, align 8
-  %29 = load ptr, ptr %13, align 8
-  %30 = icmp ne ptr %29, null
-  br i1 %30, label %31, label %33
+19:                                               ; preds = %4
+  %20 = load ptr, ptr %10, align 8
+  %21 = getelementptr inbounds nuw %struct.Api, ptr %20, i32 0, i32 0
+  %22 = getelementptr inbounds [512 x ptr], ptr %21, i64 0, i64 90
+  %23 = load ptr, ptr %22, align 8
+  %24 = load ptr, ptr %7, align 8
+  %25 = load i32, ptr %8, align 4
+  %26 = sext i32 %25 to i64
+  %27 = call ptr %23(ptr noundef %24, i64 noundef %26, ptr noundef %11) #2
+  store ptr %27, ptr %13, align 8
+  %28 = load ptr, ptr %13, align 8
+  %29 = icmp ne ptr %28, null
+  br i1 %29, label %30, label %32
 
-31:                                               ; preds = %20
-  %32 = load ptr, ptr %13, align 8
-  store ptr %32, ptr %5, align 8
-  br label %112
+30:                                               ; preds = %19
+  %31 = load ptr, ptr %13, align 8
+  store ptr %31, ptr %5, align 8
+  br label %106
 
-33:                                               ; preds = %20
-  br label %34
+32:                                               ; preds = %19
+  br label %33
 
-34:                                               ; preds = %33
-  %35 = load ptr, ptr %11, align 8
-  %36 = icmp ne ptr %35, null
-  br i1 %36, label %43, label %37
+33:                                               ; preds = %32
+  %34 = load ptr, ptr %11, align 8
+  %35 = icmp ne ptr %34, null
+  br i1 %35, label %42, label %36
 
-37:                                               ; preds = %34
-  %38 = load ptr, ptr %10, align 8
-  %39 = load ptr, ptr %6, align 8
-  %40 = getelementptr inbounds nuw %struct.Job, ptr %39, i32 0, i32 1
-  %41 = load ptr, ptr %40, align 8
-  %42 = call ptr @complain(ptr noundef %38, ptr noundef %41, i32 noundef 2, ptr noundef @.str.5) #2
-  store ptr %42, ptr %5, align 8
-  br label %112
+36:                                               ; preds = %33
+  %37 = load ptr, ptr %10, align 8
+  %38 = load ptr, ptr %6, align 8
+  %39 = getelementptr inbounds nuw %struct.Job, ptr %38, i32 0, i32 1
+  %40 = load ptr, ptr %39, align 8
+  %41 = call ptr @complain(ptr noundef %37, ptr noundef %40, i32 noundef 2, ptr noundef @.str.5) #2
+  store ptr %41, ptr %5, align 8
+  br label %106
 
-43:                                               ; preds = %34
-  br label %44
+42:                                               ; preds = %33
+  br label %43
 
-44:                                               ; preds = %43
-  %45 = load ptr, ptr %10, align 8
-  %46 = getelementptr inbounds nuw %struct.Api, ptr %45, i32 0, i32 0
-  %47 = getelementptr inbounds [512 x ptr], ptr %46, i64 0, i64 51
-  %48 = load ptr, ptr %47, align 8
-  %49 = load ptr, ptr %11, align 8
-  %50 = load ptr, ptr %6, align 8
-  %51 = getelementptr inbounds nuw %struct.Job, ptr %50, i32 0, i32 7
-  %52 = load i32, ptr %8, align 4
-  %53 = sext i32 %52 to i64
-  %54 = getelementptr inbounds [16 x ptr], ptr %51, i64 0, i64 %53
-  %55 = call ptr %48(ptr noundef %49, ptr noundef %54) #2
-  store ptr %55, ptr %14, align 8
-  %56 = load ptr, ptr %14, align 8
-  %57 = icmp ne ptr %56, null
-  br i1 %57, label %58, label %60
+43:                                               ; preds = %42
+  %44 = load ptr, ptr %10, align 8
+  %45 = getelementptr inbounds nuw %struct.Api, ptr %44, i32 0, i32 0
+  %46 = getelementptr inbounds [512 x ptr], ptr %45, i64 0, i64 51
+  %47 = load ptr, ptr %46, align 8
+  %48 = load ptr, ptr %11, align 8
+  %49 = load ptr, ptr %6, align 8
+  %50 = getelementptr inbounds nuw %struct.Job, ptr %49, i32 0, i32 7
+  %51 = load i32, ptr %8, align 4
+  %52 = sext i32 %51 to i64
+  %53 = getelementptr inbounds [16 x ptr], ptr %50, i64 0, i64 %52
+  %54 = call ptr %47(ptr noundef %48, ptr noundef %53) #2
+  store ptr %54, ptr %14, align 8
+  %55 = load ptr, ptr %14, align 8
+  %56 = icmp ne ptr %55, null
+  br i1 %56, label %57, label %59
 
-58:                                               ; preds = %44
-  %59 = load ptr, ptr %14, align 8
-  store ptr %59, ptr %5, align 8
-  br label %112
+57:                                               ; preds = %43
+  %58 = load ptr, ptr %14, align 8
+  store ptr %58, ptr %5, align 8
+  br label %106
 
-60:                                               ; preds = %44
+59:                                               ; preds = %43
+  br label %60
+
+60:                                               ; preds = %59
   br label %61
 
 61:                                               ; preds = %60
-  br label %62
+  %62 = load ptr, ptr %6, align 8
+  %63 = load ptr, ptr %11, align 8
+  %64 = load ptr, ptr %9, align 8
+  %65 = getelementptr inbounds nuw %struct.Extents, ptr %64, i32 0, i32 1
+  %66 = getelementptr inbounds [8 x i64], ptr %65, i64 0, i64 0
+  %67 = call ptr @read_shape(ptr noundef %62, ptr noundef %63, ptr noundef %12, ptr noundef %66) #2
+  store ptr %67, ptr %15, align 8
+  %68 = load ptr, ptr %15, align 8
+  %69 = icmp ne ptr %68, null
+  br i1 %69, label %70, label %72
 
-62:                                               ; preds = %61
-  %63 = load ptr, ptr %6, align 8
-  %64 = load ptr, ptr %11, align 8
-  %65 = load ptr, ptr %9, align 8
-  %66 = getelementptr inbounds nuw %struct.Extents, ptr %65, i32 0, i32 1
-  %67 = getelementptr inbounds [8 x i64], ptr %66, i64 0, i64 0
-  %68 = call ptr @read_shape(ptr noundef %63, ptr noundef %64, ptr noundef %12, ptr noundef %67) #2
-  store ptr %68, ptr %15, align 8
-  %69 = load ptr, ptr %15, align 8
-  %70 = icmp ne ptr %69, null
-  br i1 %70, label %71, label %73
+70:                                               ; preds = %61
+  %71 = load ptr, ptr %15, align 8
+  store ptr %71, ptr %5, align 8
+  br label %106
 
-71:                                               ; preds = %62
-  %72 = load ptr, ptr %15, align 8
-  store ptr %72, ptr %5, align 8
-  br label %112
+72:                                               ; preds = %61
+  br label %73
 
-73:                                               ; preds = %62
-  br label %74
+73:                                               ; preds = %72
+  %74 = load i64, ptr %12, align 8
+  %75 = icmp ugt i64 %74, 8
+  br i1 %75, label %76, label %82
 
-74:                                               ; preds = %73
-  %75 = load i64, ptr %12, align 8
-  %76 = icmp ugt i64 %75, 8
-  br i1 %76, label %77, label %83
+76:                                               ; preds = %73
+  %77 = load ptr, ptr %10, align 8
+  %78 = load ptr, ptr %6, align 8
+  %79 = getelementptr inbounds nuw %struct.Job, ptr %78, i32 0, i32 1
+  %80 = load ptr, ptr %79, align 8
+  %81 = call ptr @complain(ptr noundef %77, ptr noundef %80, i32 noundef 9, ptr noundef @.str.6) #2
+  store ptr %81, ptr %5, align 8
+  br label %106
 
-77:                                               ; preds = %74
-  %78 = load ptr, ptr %10, align 8
-  %79 = load ptr, ptr %6, align 8
-  %80 = getelementptr inbounds nuw %struct.Job, ptr %79, i32 0, i32 1
-  %81 = load ptr, ptr %80, align 8
-  %82 = call ptr @complain(ptr noundef %78, ptr noundef %81, i32 noundef 9, ptr noundef @.str.6) #2
-  store ptr %82, ptr %5, align 8
-  br label %112
+82:                                               ; preds = %73
+  %83 = load i64, ptr %12, align 8
+  %84 = trunc i64 %83 to i32
+  %85 = load ptr, ptr %9, align 8
+  %86 = getelementptr inbounds nuw %struct.Extents, ptr %85, i32 0, i32 0
+  store i32 %84, ptr %86, align 8
+  %87 = load ptr, ptr %9, align 8
+  call void @set_dense(ptr noundef %87) #2
+  %88 = load ptr, ptr %6, align 8
+  %89 = getelementptr inbounds nuw %struct.Job, ptr %88, i32 0, i32 1
+  %90 = load ptr, ptr %89, align 8
+  %91 = getelementptr inbounds nuw %struct.Descriptor, ptr %90, i32 0, i32 10
+  %92 = load i32, ptr %8, align 4
+  %93 = sext i32 %92 to i64
+  %94 = getelementptr inbounds [16 x %struct.Tensor], ptr %91, i64 0, i64 %93
+  %95 = getelementptr inbounds nuw %struct.Tensor, ptr %94, i32 0, i32 4
+  %96 = load ptr, ptr %95, align 8
+  %97 = icmp ne ptr %96, null
+  br i1 %97, label %98, label %103
 
-83:                                               ; preds = %74
-  %84 = load i64, ptr %12, align 8
-  %85 = trunc i64 %84 to i32
-  %86 = load ptr, ptr %9, align 8
-  %87 = getelementptr inbounds nuw %struct.Extents, ptr %86, i32 0, i32 0
-  store i32 %85, ptr %87, align 8
-  %88 = load ptr, ptr %9, align 8
-  call void @set_dense(ptr noundef %88) #2
-  %89 = load ptr, ptr %6, align 8
-  %90 = getelementptr inbounds nuw %struct.Job, ptr %89, i32 0, i32 1
-  %91 = load ptr, ptr %90, align 8
-  %92 = getelementptr inbounds nuw %struct.Descriptor, ptr %91, i32 0, i32 10
-  %93 = load i32, ptr %8, align 4
-  %94 = sext i32 %93 to i64
-  %95 = getelementptr inbounds [16 x %struct.Tensor], ptr %92, i64 0, i64 %94
-  %96 = getelementptr inbounds nuw %struct.Tensor, ptr %95, i32 0, i32 4
-  %97 = load ptr, ptr %96, align 8
-  store ptr %97, ptr %16, align 8
-  %98 = load ptr, ptr %16, align 8
-  %99 = icmp ne ptr %98, null
-  br i1 %99, label %100, label %109
+98:                                               ; preds = %82
+  %99 = load ptr, ptr %6, align 8
+  %100 = load i32, ptr %8, align 4
+  %101 = load ptr, ptr %9, align 8
+  %102 = call ptr @look_through(ptr noundef %99, i32 noundef %100, ptr noundef %101) #2
+  br label %104
 
-100:                                              ; preds = %83
-  %101 = load ptr, ptr %16, align 8
-  %102 = load ptr, ptr %10, align 8
-  %103 = load ptr, ptr %6, align 8
-  %104 = getelementptr inbounds nuw %struct.Job, ptr %103, i32 0, i32 1
-  %105 = load ptr, ptr %104, align 8
-  %106 = load i32, ptr %8, align 4
-  %107 = load ptr, ptr %9, align 8
-  %108 = call ptr @look_through(ptr noundef %101, ptr noundef %102, ptr noundef %105, i32 noundef %106, ptr noundef %107) #2
-  br label %110
+103:                                              ; preds = %82
+  br label %104
 
-109:                                              ; preds = %83
-  br label %110
+104:                                              ; preds = %103, %98
+  %105 = phi ptr [ %102, %98 ], [ null, %103 ]
+  store ptr %105, ptr %5, align 8
+  br label %106
 
-110:                                              ; preds = %109, %100
-  %111 = phi ptr [ %108, %100 ], [ null, %109 ]
-  store ptr %111, ptr %5, align 8
-  br label %112
-
-112:                                              ; preds = %110, %77, %71, %58, %37, %31
-  %113 = load ptr, ptr %5, align 8
-  ret ptr %113
+106:                                              ; preds = %104, %76, %70, %57, %36, %30
+  %107 = load ptr, ptr %5, align 8
+  ret ptr %107
 }
 
 ; Function Attrs: nounwind uwtable
@@ -2752,272 +2745,313 @@ define internal void @set_dense(ptr noundef %0) #1 {
 }
 
 ; Function Attrs: nounwind uwtable
-define internal ptr @look_through(ptr noundef %0, ptr noundef %1, ptr noundef %2, i32 noundef %3, ptr noundef %4) #1 {
-  %6 = alloca ptr, align 8
+define internal ptr @look_through(ptr noundef %0, i32 noundef %1, ptr noundef %2) #1 {
+  %4 = alloca ptr, align 8
+  %5 = alloca ptr, align 8
+  %6 = alloca i32, align 4
   %7 = alloca ptr, align 8
   %8 = alloca ptr, align 8
   %9 = alloca ptr, align 8
-  %10 = alloca i32, align 4
-  %11 = alloca ptr, align 8
+  %10 = alloca ptr, align 8
+  %11 = alloca %struct.Extents, align 8
   %12 = alloca %struct.Extents, align 8
-  %13 = alloca %struct.Extents, align 8
+  %13 = alloca i32, align 4
   %14 = alloca i32, align 4
-  %15 = alloca i32, align 4
-  %16 = alloca i64, align 8
+  %15 = alloca i64, align 8
+  %16 = alloca i32, align 4
   %17 = alloca i32, align 4
-  %18 = alloca i32, align 4
-  store ptr %0, ptr %7, align 8
-  store ptr %1, ptr %8, align 8
-  store ptr %2, ptr %9, align 8
-  store i32 %3, ptr %10, align 4
-  store ptr %4, ptr %11, align 8
-  %19 = load ptr, ptr %11, align 8
-  call void @copy_extents(ptr noundef %12, ptr noundef %19) #2
-  %20 = load ptr, ptr %7, align 8
-  %21 = getelementptr inbounds nuw %struct.View, ptr %20, i32 0, i32 1
-  %22 = load i32, ptr %21, align 8
-  %23 = icmp ne i32 %22, 0
-  br i1 %23, label %24, label %118
+  store ptr %0, ptr %5, align 8
+  store i32 %1, ptr %6, align 4
+  store ptr %2, ptr %7, align 8
+  %18 = load ptr, ptr %5, align 8
+  %19 = getelementptr inbounds nuw %struct.Job, ptr %18, i32 0, i32 1
+  %20 = load ptr, ptr %19, align 8
+  store ptr %20, ptr %8, align 8
+  %21 = load ptr, ptr %8, align 8
+  %22 = getelementptr inbounds nuw %struct.Descriptor, ptr %21, i32 0, i32 10
+  %23 = load i32, ptr %6, align 4
+  %24 = sext i32 %23 to i64
+  %25 = getelementptr inbounds [16 x %struct.Tensor], ptr %22, i64 0, i64 %24
+  store ptr %25, ptr %9, align 8
+  %26 = load ptr, ptr %9, align 8
+  %27 = getelementptr inbounds nuw %struct.Tensor, ptr %26, i32 0, i32 4
+  %28 = load ptr, ptr %27, align 8
+  store ptr %28, ptr %10, align 8
+  %29 = load ptr, ptr %7, align 8
+  call void @copy_extents(ptr noundef %11, ptr noundef %29) #2
+  %30 = load ptr, ptr %10, align 8
+  %31 = getelementptr inbounds nuw %struct.View, ptr %30, i32 0, i32 2
+  %32 = load i32, ptr %31, align 8
+  %33 = icmp ne i32 %32, 0
+  br i1 %33, label %34, label %149
 
-24:                                               ; preds = %5
-  %25 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 0
-  %26 = load i32, ptr %25, align 8
-  %27 = icmp ne i32 %26, 0
-  br i1 %27, label %29, label %28
+34:                                               ; preds = %3
+  %35 = getelementptr inbounds nuw %struct.Extents, ptr %11, i32 0, i32 0
+  %36 = load i32, ptr %35, align 8
+  %37 = icmp ne i32 %36, 0
+  br i1 %37, label %39, label %38
 
-28:                                               ; preds = %24
-  call void @add_axis(ptr noundef %12) #2
-  br label %29
+38:                                               ; preds = %34
+  call void @add_axis(ptr noundef %11) #2
+  br label %39
 
-29:                                               ; preds = %28, %24
-  %30 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 0
-  %31 = load i32, ptr %30, align 8
-  %32 = add nsw i32 %31, -1
-  store i32 %32, ptr %30, align 8
-  store i32 %32, ptr %14, align 4
-  %33 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 1
-  %34 = load i32, ptr %14, align 4
-  %35 = sext i32 %34 to i64
-  %36 = getelementptr inbounds [8 x i64], ptr %33, i64 0, i64 %35
-  %37 = load i64, ptr %36, align 8
-  %38 = icmp eq i64 %37, 1
-  %39 = zext i1 %38 to i32
-  store i32 %39, ptr %15, align 4
-  %40 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 1
-  %41 = load i32, ptr %14, align 4
-  %42 = sext i32 %41 to i64
-  %43 = getelementptr inbounds [8 x i64], ptr %40, i64 0, i64 %42
-  %44 = load i64, ptr %43, align 8
-  %45 = load ptr, ptr %7, align 8
-  %46 = getelementptr inbounds nuw %struct.View, ptr %45, i32 0, i32 0
+39:                                               ; preds = %38, %34
+  %40 = getelementptr inbounds nuw %struct.Extents, ptr %11, i32 0, i32 0
+  %41 = load i32, ptr %40, align 8
+  %42 = add nsw i32 %41, -1
+  store i32 %42, ptr %40, align 8
+  store i32 %42, ptr %13, align 4
+  %43 = getelementptr inbounds nuw %struct.Extents, ptr %11, i32 0, i32 1
+  %44 = load i32, ptr %13, align 4
+  %45 = sext i32 %44 to i64
+  %46 = getelementptr inbounds [8 x i64], ptr %43, i64 0, i64 %45
   %47 = load i64, ptr %46, align 8
-  %48 = icmp ne i64 %44, %47
-  br i1 %48, label %49, label %52
+  %48 = icmp eq i64 %47, 1
+  %49 = zext i1 %48 to i32
+  store i32 %49, ptr %14, align 4
+  %50 = getelementptr inbounds nuw %struct.Extents, ptr %11, i32 0, i32 1
+  %51 = load i32, ptr %13, align 4
+  %52 = sext i32 %51 to i64
+  %53 = getelementptr inbounds [8 x i64], ptr %50, i64 0, i64 %52
+  %54 = load i64, ptr %53, align 8
+  %55 = load ptr, ptr %10, align 8
+  %56 = getelementptr inbounds nuw %struct.View, ptr %55, i32 0, i32 0
+  %57 = load i64, ptr %56, align 8
+  %58 = icmp ne i64 %54, %57
+  br i1 %58, label %59, label %62
 
-49:                                               ; preds = %29
-  %50 = load i32, ptr %15, align 4
-  %51 = icmp ne i32 %50, 0
-  br i1 %51, label %52, label %59
+59:                                               ; preds = %39
+  %60 = load i32, ptr %14, align 4
+  %61 = icmp ne i32 %60, 0
+  br i1 %61, label %62, label %69
 
-52:                                               ; preds = %49, %29
-  %53 = load i32, ptr %14, align 4
-  %54 = load ptr, ptr %7, align 8
-  %55 = getelementptr inbounds nuw %struct.View, ptr %54, i32 0, i32 1
-  %56 = load i32, ptr %55, align 8
-  %57 = add nsw i32 %53, %56
-  %58 = icmp sgt i32 %57, 8
-  br i1 %58, label %59, label %65
+62:                                               ; preds = %59, %39
+  %63 = load i32, ptr %13, align 4
+  %64 = load ptr, ptr %10, align 8
+  %65 = getelementptr inbounds nuw %struct.View, ptr %64, i32 0, i32 2
+  %66 = load i32, ptr %65, align 8
+  %67 = add nsw i32 %63, %66
+  %68 = icmp sgt i32 %67, 8
+  br i1 %68, label %69, label %77
 
-59:                                               ; preds = %52, %49
-  %60 = load ptr, ptr %8, align 8
-  %61 = load ptr, ptr %9, align 8
-  %62 = load i32, ptr %10, align 4
-  %63 = load ptr, ptr %11, align 8
-  %64 = call ptr @complain_of_shape(ptr noundef %60, ptr noundef %61, i32 noundef %62, ptr noundef %63) #2
-  store ptr %64, ptr %6, align 8
-  br label %187
+69:                                               ; preds = %62, %59
+  %70 = load ptr, ptr %5, align 8
+  %71 = getelementptr inbounds nuw %struct.Job, ptr %70, i32 0, i32 0
+  %72 = load ptr, ptr %71, align 8
+  %73 = load ptr, ptr %8, align 8
+  %74 = load i32, ptr %6, align 4
+  %75 = load ptr, ptr %7, align 8
+  %76 = call ptr @complain_of_shape(ptr noundef %72, ptr noundef %73, i32 noundef %74, ptr noundef %75) #2
+  store ptr %76, ptr %4, align 8
+  br label %220
 
-65:                                               ; preds = %52
-  store i64 1, ptr %16, align 8
-  %66 = load ptr, ptr %7, align 8
-  %67 = getelementptr inbounds nuw %struct.View, ptr %66, i32 0, i32 1
-  %68 = load i32, ptr %67, align 8
-  %69 = sub nsw i32 %68, 1
-  store i32 %69, ptr %17, align 4
-  br label %70
+77:                                               ; preds = %62
+  store i64 1, ptr %15, align 8
+  %78 = load ptr, ptr %10, align 8
+  %79 = getelementptr inbounds nuw %struct.View, ptr %78, i32 0, i32 2
+  %80 = load i32, ptr %79, align 8
+  %81 = sub nsw i32 %80, 1
+  store i32 %81, ptr %16, align 4
+  br label %82
 
-70:                                               ; preds = %108, %65
-  %71 = load i32, ptr %17, align 4
-  %72 = icmp sge i32 %71, 0
-  br i1 %72, label %73, label %111
+82:                                               ; preds = %120, %77
+  %83 = load i32, ptr %16, align 4
+  %84 = icmp sge i32 %83, 0
+  br i1 %84, label %85, label %123
 
-73:                                               ; preds = %70
-  %74 = load i32, ptr %15, align 4
-  %75 = icmp ne i32 %74, 0
-  br i1 %75, label %76, label %77
+85:                                               ; preds = %82
+  %86 = load i32, ptr %14, align 4
+  %87 = icmp ne i32 %86, 0
+  br i1 %87, label %88, label %89
 
-76:                                               ; preds = %73
-  br label %84
+88:                                               ; preds = %85
+  br label %96
 
-77:                                               ; preds = %73
-  %78 = load ptr, ptr %7, align 8
-  %79 = getelementptr inbounds nuw %struct.View, ptr %78, i32 0, i32 3
-  %80 = load i32, ptr %17, align 4
-  %81 = sext i32 %80 to i64
-  %82 = getelementptr inbounds [8 x i64], ptr %79, i64 0, i64 %81
-  %83 = load i64, ptr %82, align 8
-  br label %84
+89:                                               ; preds = %85
+  %90 = load ptr, ptr %10, align 8
+  %91 = getelementptr inbounds nuw %struct.View, ptr %90, i32 0, i32 4
+  %92 = load i32, ptr %16, align 4
+  %93 = sext i32 %92 to i64
+  %94 = getelementptr inbounds [8 x i64], ptr %91, i64 0, i64 %93
+  %95 = load i64, ptr %94, align 8
+  br label %96
 
-84:                                               ; preds = %77, %76
-  %85 = phi i64 [ 1, %76 ], [ %83, %77 ]
-  %86 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 1
-  %87 = load i32, ptr %14, align 4
-  %88 = load i32, ptr %17, align 4
-  %89 = add nsw i32 %87, %88
-  %90 = sext i32 %89 to i64
-  %91 = getelementptr inbounds [8 x i64], ptr %86, i64 0, i64 %90
-  store i64 %85, ptr %91, align 8
-  %92 = load i64, ptr %16, align 8
-  %93 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 2
-  %94 = load i32, ptr %14, align 4
-  %95 = load i32, ptr %17, align 4
-  %96 = add nsw i32 %94, %95
-  %97 = sext i32 %96 to i64
-  %98 = getelementptr inbounds [8 x i64], ptr %93, i64 0, i64 %97
-  store i64 %92, ptr %98, align 8
-  %99 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 1
-  %100 = load i32, ptr %14, align 4
-  %101 = load i32, ptr %17, align 4
-  %102 = add nsw i32 %100, %101
-  %103 = sext i32 %102 to i64
-  %104 = getelementptr inbounds [8 x i64], ptr %99, i64 0, i64 %103
-  %105 = load i64, ptr %104, align 8
-  %106 = load i64, ptr %16, align 8
-  %107 = mul nsw i64 %106, %105
-  store i64 %107, ptr %16, align 8
-  br label %108
+96:                                               ; preds = %89, %88
+  %97 = phi i64 [ 1, %88 ], [ %95, %89 ]
+  %98 = getelementptr inbounds nuw %struct.Extents, ptr %11, i32 0, i32 1
+  %99 = load i32, ptr %13, align 4
+  %100 = load i32, ptr %16, align 4
+  %101 = add nsw i32 %99, %100
+  %102 = sext i32 %101 to i64
+  %103 = getelementptr inbounds [8 x i64], ptr %98, i64 0, i64 %102
+  store i64 %97, ptr %103, align 8
+  %104 = load i64, ptr %15, align 8
+  %105 = getelementptr inbounds nuw %struct.Extents, ptr %11, i32 0, i32 2
+  %106 = load i32, ptr %13, align 4
+  %107 = load i32, ptr %16, align 4
+  %108 = add nsw i32 %106, %107
+  %109 = sext i32 %108 to i64
+  %110 = getelementptr inbounds [8 x i64], ptr %105, i64 0, i64 %109
+  store i64 %104, ptr %110, align 8
+  %111 = getelementptr inbounds nuw %struct.Extents, ptr %11, i32 0, i32 1
+  %112 = load i32, ptr %13, align 4
+  %113 = load i32, ptr %16, align 4
+  %114 = add nsw i32 %112, %113
+  %115 = sext i32 %114 to i64
+  %116 = getelementptr inbounds [8 x i64], ptr %111, i64 0, i64 %115
+  %117 = load i64, ptr %116, align 8
+  %118 = load i64, ptr %15, align 8
+  %119 = mul nsw i64 %118, %117
+  store i64 %119, ptr %15, align 8
+  br label %120
 
-108:                                              ; preds = %84
-  %109 = load i32, ptr %17, align 4
-  %110 = add nsw i32 %109, -1
-  store i32 %110, ptr %17, align 4
-  br label %70
+120:                                              ; preds = %96
+  %121 = load i32, ptr %16, align 4
+  %122 = add nsw i32 %121, -1
+  store i32 %122, ptr %16, align 4
+  br label %82
 
-111:                                              ; preds = %70
-  %112 = load ptr, ptr %7, align 8
-  %113 = getelementptr inbounds nuw %struct.View, ptr %112, i32 0, i32 1
-  %114 = load i32, ptr %113, align 8
-  %115 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 0
-  %116 = load i32, ptr %115, align 8
-  %117 = add nsw i32 %116, %114
-  store i32 %117, ptr %115, align 8
-  br label %118
+123:                                              ; preds = %82
+  %124 = load ptr, ptr %10, align 8
+  %125 = getelementptr inbounds nuw %struct.View, ptr %124, i32 0, i32 2
+  %126 = load i32, ptr %125, align 8
+  %127 = getelementptr inbounds nuw %struct.Extents, ptr %11, i32 0, i32 0
+  %128 = load i32, ptr %127, align 8
+  %129 = add nsw i32 %128, %126
+  store i32 %129, ptr %127, align 8
+  %130 = load i32, ptr %14, align 4
+  %131 = icmp ne i32 %130, 0
+  br i1 %131, label %148, label %132
 
-118:                                              ; preds = %111, %5
-  %119 = load ptr, ptr %7, align 8
-  %120 = getelementptr inbounds nuw %struct.View, ptr %119, i32 0, i32 2
-  %121 = load i32, ptr %120, align 4
-  %122 = icmp ne i32 %121, 0
-  br i1 %122, label %123, label %185
+132:                                              ; preds = %123
+  %133 = load ptr, ptr %10, align 8
+  %134 = getelementptr inbounds nuw %struct.View, ptr %133, i32 0, i32 1
+  %135 = load i64, ptr %134, align 8
+  %136 = load ptr, ptr %9, align 8
+  %137 = getelementptr inbounds nuw %struct.Tensor, ptr %136, i32 0, i32 1
+  %138 = load i32, ptr %137, align 4
+  %139 = sext i32 %138 to i64
+  %140 = mul nsw i64 %135, %139
+  %141 = load ptr, ptr %5, align 8
+  %142 = getelementptr inbounds nuw %struct.Job, ptr %141, i32 0, i32 7
+  %143 = load i32, ptr %6, align 4
+  %144 = sext i32 %143 to i64
+  %145 = getelementptr inbounds [16 x ptr], ptr %142, i64 0, i64 %144
+  %146 = load ptr, ptr %145, align 8
+  %147 = getelementptr inbounds i8, ptr %146, i64 %140
+  store ptr %147, ptr %145, align 8
+  br label %148
 
-123:                                              ; preds = %118
-  %124 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 0
-  %125 = load i32, ptr %124, align 8
-  %126 = load ptr, ptr %7, align 8
-  %127 = getelementptr inbounds nuw %struct.View, ptr %126, i32 0, i32 2
-  %128 = load i32, ptr %127, align 4
-  %129 = icmp sgt i32 %125, %128
-  br i1 %129, label %130, label %136
+148:                                              ; preds = %132, %123
+  br label %149
 
-130:                                              ; preds = %123
-  %131 = load ptr, ptr %8, align 8
-  %132 = load ptr, ptr %9, align 8
-  %133 = load i32, ptr %10, align 4
-  %134 = load ptr, ptr %11, align 8
-  %135 = call ptr @complain_of_shape(ptr noundef %131, ptr noundef %132, i32 noundef %133, ptr noundef %134) #2
-  store ptr %135, ptr %6, align 8
-  br label %187
+149:                                              ; preds = %148, %3
+  %150 = load ptr, ptr %10, align 8
+  %151 = getelementptr inbounds nuw %struct.View, ptr %150, i32 0, i32 3
+  %152 = load i32, ptr %151, align 4
+  %153 = icmp ne i32 %152, 0
+  br i1 %153, label %154, label %218
 
-136:                                              ; preds = %123
-  br label %137
-
-137:                                              ; preds = %144, %136
-  %138 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 0
-  %139 = load i32, ptr %138, align 8
-  %140 = load ptr, ptr %7, align 8
-  %141 = getelementptr inbounds nuw %struct.View, ptr %140, i32 0, i32 2
-  %142 = load i32, ptr %141, align 4
-  %143 = icmp slt i32 %139, %142
-  br i1 %143, label %144, label %145
-
-144:                                              ; preds = %137
-  call void @add_axis(ptr noundef %12) #2
-  br label %137
-
-145:                                              ; preds = %137
-  call void @copy_extents(ptr noundef %13, ptr noundef %12) #2
-  store i32 0, ptr %18, align 4
-  br label %146
-
-146:                                              ; preds = %181, %145
-  %147 = load i32, ptr %18, align 4
-  %148 = load ptr, ptr %7, align 8
-  %149 = getelementptr inbounds nuw %struct.View, ptr %148, i32 0, i32 2
-  %150 = load i32, ptr %149, align 4
-  %151 = icmp slt i32 %147, %150
-  br i1 %151, label %152, label %184
-
-152:                                              ; preds = %146
-  %153 = getelementptr inbounds nuw %struct.Extents, ptr %13, i32 0, i32 1
-  %154 = load ptr, ptr %7, align 8
-  %155 = getelementptr inbounds nuw %struct.View, ptr %154, i32 0, i32 4
-  %156 = load i32, ptr %18, align 4
-  %157 = sext i32 %156 to i64
-  %158 = getelementptr inbounds [8 x i32], ptr %155, i64 0, i64 %157
+154:                                              ; preds = %149
+  %155 = getelementptr inbounds nuw %struct.Extents, ptr %11, i32 0, i32 0
+  %156 = load i32, ptr %155, align 8
+  %157 = load ptr, ptr %10, align 8
+  %158 = getelementptr inbounds nuw %struct.View, ptr %157, i32 0, i32 3
   %159 = load i32, ptr %158, align 4
-  %160 = sext i32 %159 to i64
-  %161 = getelementptr inbounds [8 x i64], ptr %153, i64 0, i64 %160
-  %162 = load i64, ptr %161, align 8
-  %163 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 1
-  %164 = load i32, ptr %18, align 4
-  %165 = sext i32 %164 to i64
-  %166 = getelementptr inbounds [8 x i64], ptr %163, i64 0, i64 %165
-  store i64 %162, ptr %166, align 8
-  %167 = getelementptr inbounds nuw %struct.Extents, ptr %13, i32 0, i32 2
-  %168 = load ptr, ptr %7, align 8
-  %169 = getelementptr inbounds nuw %struct.View, ptr %168, i32 0, i32 4
-  %170 = load i32, ptr %18, align 4
-  %171 = sext i32 %170 to i64
-  %172 = getelementptr inbounds [8 x i32], ptr %169, i64 0, i64 %171
-  %173 = load i32, ptr %172, align 4
-  %174 = sext i32 %173 to i64
-  %175 = getelementptr inbounds [8 x i64], ptr %167, i64 0, i64 %174
-  %176 = load i64, ptr %175, align 8
-  %177 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 2
-  %178 = load i32, ptr %18, align 4
-  %179 = sext i32 %178 to i64
-  %180 = getelementptr inbounds [8 x i64], ptr %177, i64 0, i64 %179
-  store i64 %176, ptr %180, align 8
-  br label %181
+  %160 = icmp sgt i32 %156, %159
+  br i1 %160, label %161, label %169
 
-181:                                              ; preds = %152
-  %182 = load i32, ptr %18, align 4
-  %183 = add nsw i32 %182, 1
-  store i32 %183, ptr %18, align 4
-  br label %146
+161:                                              ; preds = %154
+  %162 = load ptr, ptr %5, align 8
+  %163 = getelementptr inbounds nuw %struct.Job, ptr %162, i32 0, i32 0
+  %164 = load ptr, ptr %163, align 8
+  %165 = load ptr, ptr %8, align 8
+  %166 = load i32, ptr %6, align 4
+  %167 = load ptr, ptr %7, align 8
+  %168 = call ptr @complain_of_shape(ptr noundef %164, ptr noundef %165, i32 noundef %166, ptr noundef %167) #2
+  store ptr %168, ptr %4, align 8
+  br label %220
 
-184:                                              ; preds = %146
-  br label %185
+169:                                              ; preds = %154
+  br label %170
 
-185:                                              ; preds = %184, %118
-  %186 = load ptr, ptr %11, align 8
-  call void @copy_extents(ptr noundef %186, ptr noundef %12) #2
-  store ptr null, ptr %6, align 8
-  br label %187
+170:                                              ; preds = %177, %169
+  %171 = getelementptr inbounds nuw %struct.Extents, ptr %11, i32 0, i32 0
+  %172 = load i32, ptr %171, align 8
+  %173 = load ptr, ptr %10, align 8
+  %174 = getelementptr inbounds nuw %struct.View, ptr %173, i32 0, i32 3
+  %175 = load i32, ptr %174, align 4
+  %176 = icmp slt i32 %172, %175
+  br i1 %176, label %177, label %178
 
-187:                                              ; preds = %185, %130, %59
-  %188 = load ptr, ptr %6, align 8
-  ret ptr %188
+177:                                              ; preds = %170
+  call void @add_axis(ptr noundef %11) #2
+  br label %170
+
+178:                                              ; preds = %170
+  call void @copy_extents(ptr noundef %12, ptr noundef %11) #2
+  store i32 0, ptr %17, align 4
+  br label %179
+
+179:                                              ; preds = %214, %178
+  %180 = load i32, ptr %17, align 4
+  %181 = load ptr, ptr %10, align 8
+  %182 = getelementptr inbounds nuw %struct.View, ptr %181, i32 0, i32 3
+  %183 = load i32, ptr %182, align 4
+  %184 = icmp slt i32 %180, %183
+  br i1 %184, label %185, label %217
+
+185:                                              ; preds = %179
+  %186 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 1
+  %187 = load ptr, ptr %10, align 8
+  %188 = getelementptr inbounds nuw %struct.View, ptr %187, i32 0, i32 5
+  %189 = load i32, ptr %17, align 4
+  %190 = sext i32 %189 to i64
+  %191 = getelementptr inbounds [8 x i32], ptr %188, i64 0, i64 %190
+  %192 = load i32, ptr %191, align 4
+  %193 = sext i32 %192 to i64
+  %194 = getelementptr inbounds [8 x i64], ptr %186, i64 0, i64 %193
+  %195 = load i64, ptr %194, align 8
+  %196 = getelementptr inbounds nuw %struct.Extents, ptr %11, i32 0, i32 1
+  %197 = load i32, ptr %17, align 4
+  %198 = sext i32 %197 to i64
+  %199 = getelementptr inbounds [8 x i64], ptr %196, i64 0, i64 %198
+  store i64 %195, ptr %199, align 8
+  %200 = getelementptr inbounds nuw %struct.Extents, ptr %12, i32 0, i32 2
+  %201 = load ptr, ptr %10, align 8
+  %202 = getelementptr inbounds nuw %struct.View, ptr %201, i32 0, i32 5
+  %203 = load i32, ptr %17, align 4
+  %204 = sext i32 %203 to i64
+  %205 = getelementptr inbounds [8 x i32], ptr %202, i64 0, i64 %204
+  %206 = load i32, ptr %205, align 4
+  %207 = sext i32 %206 to i64
+  %208 = getelementptr inbounds [8 x i64], ptr %200, i64 0, i64 %207
+  %209 = load i64, ptr %208, align 8
+  %210 = getelementptr inbounds nuw %struct.Extents, ptr %11, i32 0, i32 2
+  %211 = load i32, ptr %17, align 4
+  %212 = sext i32 %211 to i64
+  %213 = getelementptr inbounds [8 x i64], ptr %210, i64 0, i64 %212
+  store i64 %209, ptr %213, align 8
+  br label %214
+
+214:                                              ; preds = %185
+  %215 = load i32, ptr %17, align 4
+  %216 = add nsw i32 %215, 1
+  store i32 %216, ptr %17, align 4
+  br label %179
+
+217:                                              ; preds = %179
+  br label %218
+
+218:                                              ; preds = %217, %149
+  %219 = load ptr, ptr %7, align 8
+  call void @copy_extents(ptr noundef %219, ptr noundef %11) #2
+  store ptr null, ptr %4, align 8
+  br label %220
+
+220:                                              ; preds = %218, %161, %69
+  %221 = load ptr, ptr %4, align 8
+  ret ptr %221
 }
 
 ; Function Attrs: nounwind uwtable
