@@ -19,6 +19,7 @@ __all__ = [
     "short_name",
     "short_names",
     "shortened",
+    "titled",
     "told_apart",
 ]
 
@@ -29,6 +30,11 @@ _UNITS = ((1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"))
 def plain(text: str) -> str:
     """TEXT without what could move the cursor, change colours or reorder a line: names come from strangers."""
     return _UNPRINTABLE.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def titled(name: str) -> str:
+    """A range's or graph's name as it is; an empty one says so."""
+    return plain(name) if name.strip() else NO_NAME
 
 
 def duration(ns: float) -> str:
@@ -70,12 +76,13 @@ def counted(count: int, one: str, several: str | None = None) -> str:
     return f"{count:,} {one if count == 1 else several or f'{one}s'}"
 
 
+NO_NAME = "(no name)"
 _RETURN_TYPE = re.compile(r"^(static |inline )*void ")
 
 
 def short_name(name: str) -> str:
     """A kernel's name without what every kernel's name has; an empty one says so."""
-    return plain(_RETURN_TYPE.sub("", name).replace("(anonymous namespace)::", "")).strip() or "(no name)"
+    return plain(_RETURN_TYPE.sub("", name).replace("(anonymous namespace)::", "")).strip() or NO_NAME
 
 
 def short_names(names: Iterable[str]) -> dict[str, str]:

@@ -9,7 +9,7 @@ from advisor.trace.findings.finding import MEDIUM_SHARE
 from advisor.trace.findings.remedies import WORTH_SHARE
 from advisor.trace.graphs import LEAST_TIME
 from advisor.trace.verdicts import CANNOT_DECIDE, GPU_BOUND, MOST_IDLE
-from advisor.words import counted, duration, percent, plain
+from advisor.words import counted, duration, percent, plain, titled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -94,13 +94,13 @@ def headline(analysis: Analysis) -> str:
 def subject(analysis: Analysis) -> str:
     """What the verdict is on: a graph's name, or this trace."""
     graph = analysis.graph_figures[0]
-    return "This trace" if graph.source == "trace" else plain(graph.name)
+    return "This trace" if graph.source == "trace" else titled(graph.name)
 
 
 def graph_names(analysis: Analysis) -> list[str]:
     """How each graph is called in a table: those of one name and other kernel sequences have numbers."""
     return [
-        f"{plain(graph.name)} (sequence {graph.variant + 1})" if graph.variant else plain(graph.name)
+        f"{titled(graph.name)} (sequence {graph.variant + 1})" if graph.variant else titled(graph.name)
         for graph in analysis.graph_figures
     ]
 
@@ -120,18 +120,22 @@ def verdict_words(analysis: Analysis) -> str:
 def worth(analysis: Analysis) -> str:
     """Its share of the time, its gap ratio, and whether removing launches is worth it beside what else there is."""
     graph = analysis.graph_figures[0]
-    return " ".join(filter(None, [_share(graph), _gap_ratio(analysis, graph), _worth(analysis, graph)]))
+    return " ".join(filter(None, [_share(analysis), _gap_ratio(analysis, graph), _worth(analysis, graph)]))
 
 
-def _share(graph: GraphFigures) -> str:
-    """How much of the trace the verdict is about."""
+def _share(analysis: Analysis) -> str:
+    """How much of the trace the verdict is about; of many small graphs also what those take that are flagged."""
+    graph = analysis.graph_figures[0]
     if graph.source == "trace":
         return ""
     warmup = ", warm-up included," if 0 < graph.warmup < graph.instances else ""
     runs = f"{graph.instances:,} runs{warmup} take" if graph.instances > 1 else "one run takes"
-    return (
-        f"Its {runs} {'only ' if graph.time_share < LEAST_TIME else ''}{percent(graph.time_share)} of the trace's time."
-    )
+    only = graph.time_share < LEAST_TIME
+    words = f"Its {runs} {'only ' if only else ''}{percent(graph.time_share)} of the trace's time."
+    flagged = [each.time_share for each in analysis.graph_figures if each.flagged]
+    if not only or len(flagged) < 2:
+        return words
+    return f"{words} The {len(flagged):,} graphs over the threshold take {percent(min(sum(flagged), 1.0))} together."
 
 
 def _gap_ratio(analysis: Analysis, graph: GraphFigures) -> str:

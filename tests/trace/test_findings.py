@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import advisor
-from advisor.report.analysis_words import notes, worth
+from advisor.report.analysis_words import headline, notes, worth
 from advisor.trace.findings import RULES, SEVERITIES
 from advisor.trace.verdicts import CANNOT_DECIDE, GPU_BOUND, VERDICTS
 from advisor.words import percent
@@ -213,6 +213,19 @@ def test_many_small_graphs_that_wait_flag_a_trace_together() -> None:
     assert max(graph.time_share for graph in analysis.graph_figures if graph.flagged) < 0.05
     assert analysis.graph_figures[0].name == "big"
     assert analysis.flagged
+
+
+def test_of_many_small_graphs_it_is_told_what_they_take_together() -> None:
+    small = simulated([part for number in range(30) for part in runs([SHORT] * 4, name="n" * (number + 1))])
+    assert max(graph.time_share for graph in small.graph_figures) < 0.05
+    assert small.flagged
+    assert "The 30 graphs over the threshold take" in worth(small)
+
+
+def test_a_range_without_a_name_says_so() -> None:
+    analysis = simulated(runs([SHORT] * 4, name=""))
+    assert headline(analysis).startswith("(no name) is ")
+    assert "In a run of `(no name)`" in analysis.findings[0].message
 
 
 def test_a_graph_that_is_all_there_is_leads_and_its_share_is_told() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from advisor.trace.causes import FUSIBLE, Cause
 from advisor.trace.graphs import LEAST_TIME
-from advisor.words import duration, percent, plain
+from advisor.words import duration, percent, titled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -84,7 +84,7 @@ class Subject:
         """How a sentence on it begins."""
         if self.index is None:
             return "Between the runs"
-        return "In this trace" if self.graph is None else f"In a run of `{plain(self.graph)}`"
+        return "In this trace" if self.graph is None else f"In a run of `{titled(self.graph)}`"
 
     def called(self, verdict: str) -> bool:
         """This is the verdict that a report gives on it; the time between runs is given none."""
