@@ -216,7 +216,7 @@ class _Search:
         if not unsure and chosen and not self._add_batch(chosen, on_trust=True):
             failed.append(chosen)
         self._add_on_top(shortlist.leaning(fusions))
-        self._add_everything(untold)
+        self._add_everything(untold, others)
         self._drop_slow(unsure)
         if self._is_too_noisy():  # to tell more than that: what is left of the time goes to the last race
             self.failures += [Failure(each, Status.NOT_FASTER, NO_TIME) for each in optimizers]
@@ -279,8 +279,11 @@ class _Search:
             if unit not in self.kept and not all(unit.meets_everywhere(other) for other in met):
                 self._add_batch([unit])
 
-    def _add_everything(self, untold: Container[Unit]) -> None:
-        """Try all that nothing speaks against, beside what is kept: little gains, also of what is UNTOLD, add up."""
+    def _add_everything(self, untold: Container[Unit], candidates: Sequence[Candidate]) -> None:
+        """Try all that nothing speaks against, beside what is kept: little gains, also of what is UNTOLD, add up.
+
+        What CANDIDATES find only where all of that was applied goes with it.
+        """
         if not self.kept:
             return
         order = {candidate.id: place for place, candidate in enumerate(self._candidates)}
@@ -290,9 +293,11 @@ class _Search:
             is_open = unit in untold or unit not in self.fates
             if unit in self.kept or (is_open and not unit.overlaps(windows)):
                 chosen.append(unit)
-        if set(chosen) > set(self.kept):
+        if set(chosen) > set(self.kept) and self._has_time():
             self._announce("adding everything")
-            self._add(chosen, onto=(), is_last=False)
+            more = self._enabled_by(chosen, candidates)
+            if not self._add([*chosen, *more], onto=(), is_last=False):
+                self.units[:] = (unit for unit in self.units if unit not in more)  # found again where they may gain
 
     def _drop_slow(self, units: Sequence[Unit]) -> None:
         """Take those of UNITS out again, candidate by candidate, without which the best model is faster."""
@@ -398,22 +403,26 @@ class _Search:
         """Try what only other fusions make possible, with all that are right and not slower."""
         if not self._has_time():
             return
-        usable = {each.id for each in candidates} - {failed.candidate.id for failed in self.failures}
-        candidates = [each for each in candidates if each.id in usable]
         neutral = [unit for unit, fate in self.fates.items() if fate.is_neutral and not is_optimizer(unit.candidate)]
         rest = [each for each in (*self.kept, *neutral) if not is_optimizer(each.candidate)]
-        try:
-            provider = self._bench.provider
-            more = enabled(self._original, rest, candidates, known=self.units, provider=provider) if rest else []
-        except NotApplicable:
-            return
-        if more:
-            self.units.extend(more)
+        if more := self._enabled_by(rest, candidates):
             self._announce("adding what only other fusions make possible")
             if not self._add_batch(more, after=neutral):
                 self._add_halves([more], after=neutral)
             fate = Fate(Status.NOT_FASTER, "possible only after other fusions, and no gain was measured")
             self._leave((unit for unit in more if unit not in self.kept), fate)
+
+    def _enabled_by(self, units: Sequence[Unit], candidates: Sequence[Candidate]) -> list[Unit]:
+        """What CANDIDATES find only where UNITS were applied, and was not found before."""
+        usable = {each.id for each in candidates} - {failed.candidate.id for failed in self.failures}
+        candidates = [each for each in candidates if each.id in usable]
+        provider = self._bench.provider
+        try:
+            more = enabled(self._original, units, candidates, known=self.units, provider=provider) if units else []
+        except NotApplicable:
+            return []
+        self.units.extend(more)
+        return more
 
     def _add(
         self,

@@ -410,6 +410,18 @@ def test_little_gains_that_nothing_tells_of_are_tried_together_beside_the_winner
     assert "less than can be measured" in fusions["sin"].reason
 
 
+def test_what_all_that_nothing_speaks_against_makes_possible_goes_with_it() -> None:
+    """Neither gains alone: the one is not kept where it is not built on, the other is not there without it."""
+    rules = [replacing("Sin", "Cos"), replacing("Cos", "Erf"), replacing("Tanh", "Neg"), replacing("Abs", "Relu")]
+    for factor, kept in ((0.9, {"sin", "cos", "abs"}), (1.2, {"abs"})):
+        gains = {"Erf": factor, "Neg": 1.1, "Relu": 0.9}
+        script = Scripted(product(gains), parts={"abs": 0.9, "tanh": 1.1}, shares={"sin": 0.001})
+        found, fusions = selected(script, rules)
+        assert {rule for rule, fusion in fusions.items() if fusion.status is Status.KEPT} == kept
+        assert found.fused is not None
+        assert ("Erf" in operators(found.fused.result.model)) is ("cos" in kept)
+
+
 def test_changes_of_structure_go_with_the_winners_and_leave_where_they_cost() -> None:
     for factor, status in ((0.99, Status.KEPT), (1.05, Status.NOT_FASTER)):
         structure = Library("tidy", becoming("Sin", "Cosh"), family="structure")
