@@ -82,12 +82,15 @@ class View:
             return replace(self, order=_reordered(self.order, after.order))
         if not self.in_place or (after.is_part and len(self.lengths) > 1):
             return None
-        both = replace(
-            self,
-            last=self.last or after.last,
-            lengths=(*self.lengths[:-1], *after.lengths),
-            start=self.start + (after.start if after.is_part else 0),
-        )
+        if self.lengths and self.lengths[-1] != after.last:  # one element, broadcast in between
+            both = replace(self, lengths=(*self.lengths[:-1], *(1,) * len(after.lengths)))
+        else:
+            both = replace(
+                self,
+                last=self.last or after.last,
+                lengths=(*self.lengths[:-1], *after.lengths),
+                start=self.start + (after.start if after.is_part else 0),
+            )
         end = len(self.order)
         grown = (*self.order, *range(end, end + len(after.lengths) - 1)) if self.order else ()
         return replace(both, order=_reordered(grown, after.order))

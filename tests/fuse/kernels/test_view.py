@@ -261,6 +261,37 @@ def test_a_value_met_in_both_orders() -> None:
     check(text.replace("(float[4,4,8] y)", "(float[4,4,8] y, float[4,4,8] e)"))
 
 
+@pytest.mark.parametrize(
+    ("text", "weights"),
+    [
+        (
+            """(float[B,S,9] x, float[B,S,8] v) => (float[B,4,S,2] y) {
+                p, q = Split<axis = -1>(x, sizes) e = Mul(q, v) r = Reshape(e, shape)
+                y = Transpose<perm = [0, 2, 1, 3]>(r)
+            }""",
+            {"sizes": np.array([8, 1]), "shape": np.array([0, 0, 4, 2])},
+        ),
+        (
+            """(float[B,S,9] x, float[B,S,8] v) => (float[B,S,3] y) {
+                q = Slice(x, eight, nine, axes) e = Mul(q, v) y = Slice(e, three, six, axes)
+            }""",
+            {"three": np.array([3]), "six": np.array([6]), "eight": np.array([8]), "nine": np.array([9])}
+            | {"axes": np.array([2])},
+        ),
+        (
+            """(float[B,S,12] x, float[B,12,S,8] v) => (float[B,S,12,4,2] y) {
+                c = Reshape(x, columns) t = Transpose<perm = [0, 2, 1, 3]>(c) e = Mul(t, v) r = Reshape(e, shape)
+                y = Transpose<perm = [0, 2, 1, 3, 4]>(r)
+            }""",
+            {"columns": np.array([0, 0, 12, 1]), "shape": np.array([0, 0, 0, 4, 2])},
+        ),
+    ],
+)
+def test_one_element_that_is_broadcast_before_its_axis_is_split(text: str, weights: dict[str, Any]) -> None:
+    """All pieces show that one element, not what lies beside it."""
+    assert len(check(text, **weights)) == 1
+
+
 def test_an_axis_more_of_another_tensor_between_two_orders() -> None:
     text = """(float[B,S,4,8] x, float[1,1,1,1,8] w) => (float[4,B,1,S,8] y) {
         t = Transpose<perm = [0, 2, 1, 3]>(x) a = Add(t, w) y = Transpose<perm = [2, 1, 0, 3, 4]>(a)
