@@ -293,9 +293,12 @@ class _Former:
             self.cluster[member] = chosen
 
     def _seed(self, node: ir.Node) -> tuple[ir.Node, ...]:
-        """NODE and the Reshape whose result it moves: by itself that one costs nothing."""
-        before = node.inputs[0].producer() if node.op_type == "Transpose" and node.inputs[0] is not None else None
+        """NODE and the Reshape whose result it alone moves: by itself that one costs nothing."""
+        source = node.inputs[0] if node.op_type == "Transpose" else None
+        before = None if source is None or source.is_graph_output() else source.producer()
         if before is None or not copies_nothing(before) or before not in self._allowed:
+            return (node,)
+        if any(user is not node for user in self._flow.users_of(before.outputs[0])):
             return (node,)
         return (before, node) if self._is_legal((before, node)) else (node,)
 

@@ -254,6 +254,14 @@ def test_what_others_need_in_the_old_order_is_not_lost() -> None:
     check(text)
 
 
+def test_a_reshape_that_others_read_too_stays_where_it_costs_nothing() -> None:
+    text = """(float[4,32] x) => (float[4,4,8] r, float[4,4,8] y) {
+        r = Reshape(x, shape) y = Transpose<perm = [1, 0, 2]>(r)
+    }"""
+    assert operators(text, shape=np.array([4, 4, 8])) == [["Transpose"]]
+    check(text, shape=np.array([4, 4, 8]))
+
+
 def test_a_value_met_in_both_orders() -> None:
     """A square: the shapes agree, the elements do not."""
     text = "(float[4,4,8] x) => (float[4,4,8] y) { e = Exp(x) t = Transpose<perm = [1, 0, 2]>(e) y = Add(e, t) }"
