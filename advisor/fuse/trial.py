@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from advisor.fuse.compose import compose
@@ -51,8 +52,17 @@ class Trial:
         return self.verification is not None and self.verification.passed
 
     def places(self, unit: Unit) -> tuple[Site, ...]:
-        """The sites of UNIT that were changed."""
-        return tuple(site for site in self.applied if unit.has(site))
+        """The sites of UNIT that were changed; where others went before, what is there in their place."""
+        return tuple(self._places.get(unit, ()))
+
+    @cached_property
+    def _places(self) -> dict[Unit, list[Site]]:
+        found: dict[Unit, list[Site]] = {}
+        for site in self.applied:
+            near = _nearest(site, self.units)
+            for unit in [each for each in self.units if each.has(site)] or ([near] if near else []):
+                found.setdefault(unit, []).append(site)
+        return found
 
 
 def apply(
@@ -89,19 +99,35 @@ def _in_turn(units: Sequence[Unit], known: Sequence[Unit]) -> Callable[[Site], b
     """Whether a site is one of a unit's, and no later unit has a place on its nodes.
 
     Where changes of structure or another library went before, more may be certain of a site's shapes than in the
-    original, and its group be a new one: then it is told by its nodes. Changes of structure leave the nodes to others.
+    original, or nodes beside it are gone: its group is a new one then, and it is a place of the known unit of its
+    candidate that it has most in common with. Changes of structure leave the nodes to others.
     """
     of_group = {(unit.candidate.id, group): unit for unit in units for group in unit.groups}
-    of_nodes = {(unit.candidate.id, frozenset(site.nodes)): unit for unit in units for site in unit.sites}
     old = {(unit.candidate.id, group) for unit in known for group in unit.groups}
+    chosen = set(units)
     owner = {node: unit for unit in units if not unit.is_structure for node in unit.nodes}
 
     def accept(site: Site) -> bool:
         unit = of_group.get((site.rule, site.group))
+        is_new = unit is None or not unit.sites
         if unit is None and (site.rule, site.group) not in old:
-            unit = of_nodes.get((site.rule, frozenset(site.nodes)))
-        if unit is None or unit.is_structure:
-            return unit is not None
-        return all(owner.get(node, unit) is unit for node in site.nodes)
+            unit = _nearest(site, known)
+        if unit is None or unit not in chosen or unit.is_structure:
+            return unit in chosen
+        owners = [owner.get(node, unit) for node in site.nodes]
+        return all(each is unit or (is_new and each.candidate is unit.candidate) for each in owners)
 
     return accept
+
+
+def _nearest(site: Site, units: Sequence[Unit]) -> Unit | None:
+    """The unit of the site's candidate that has a place with most of the same nodes, and fewest others."""
+    nodes = frozenset(site.nodes)
+    best, unit = 0.0, None
+    for each in units:
+        if each.candidate.id != site.rule or nodes.isdisjoint(each.nodes):
+            continue
+        alike = max(len(nodes & place) / len(nodes | place) for place in each.places)
+        if alike > best:
+            best, unit = alike, each
+    return unit

@@ -60,6 +60,11 @@ class Unit:
         """Names of the nodes that its sites cover."""
         return frozenset(node for site in self.sites for node in site.nodes)
 
+    @cached_property
+    def places(self) -> tuple[frozenset[str], ...]:
+        """The nodes of each of its sites."""
+        return tuple(frozenset(site.nodes) for site in self.sites)
+
     @property
     def is_structure(self) -> bool:
         """Whether it changes the structure of the model: worth something for what that makes possible, too."""
