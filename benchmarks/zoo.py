@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from advisor.errors import BadInput
-from advisor.output import Kind, check_writable, write_text
+from advisor.output import MARKDOWN_BEGINS, Kind, check_writable, write_text
 from benchmarks.conformer import conformer
 from benchmarks.zoo_table import ADVISOR, Row, Table, as_markdown, cell
 
@@ -80,7 +80,7 @@ def main(
     beside = None if write is None else write.with_name(f"{write.stem}.rows.json")
     try:
         if write is not None and beside is not None:
-            check_writable(write, Kind.TEXT)
+            check_writable(write, Kind.MARKDOWN)
             check_writable(beside, Kind.JSON)
     except BadInput as error:
         sys.exit(str(error))
@@ -107,7 +107,7 @@ def main(
             progress.advance(task)
             text = as_markdown(table, _in_words(settings), command)
             if write is not None and beside is not None:
-                write_text(write, text)
+                write_text(write, MARKDOWN_BEGINS + text)
                 write_rows(beside, table, settings)
     print(text)
     wrong = [name for name, rows in table.items() for row in rows if row.contestant == ADVISOR and row.ratio is None]

@@ -305,7 +305,7 @@ def kernels(report: FusionReport) -> str | None:
     saved, count = made.traffic, made.kernels
     loads, stores = (f"{saved.loads_before} → {saved.loads_after}", f"{saved.stores_before} → {saved.stores_after}")
     return (
-        f"{counted(count, 'generated kernel')} in place of {counted(count + saved.kernels_saved, 'node')}:"
+        f"{counted(count, 'generated kernel')} in place of {count + saved.kernels_saved:,}:"
         f" {loads} tensors read, {stores} written; compiled in {made.compile_s:.1f} s,"
         f" {made.library_bytes / 1024:,.0f} KiB."
     )

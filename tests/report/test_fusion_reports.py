@@ -254,7 +254,7 @@ def test_what_is_kept_only_with_others_says_so() -> None:
 def test_generated_kernels_and_their_library_are_told() -> None:
     made = GeneratedKernels(3, Traffic(20, 9, 7, 3, 6, None), library_bytes=204_800, compile_s=1.26)
     fused = ModelFile(Path("fused.onnx"), 131, 17, Path("fused.0123.so"))
-    said = "3 generated kernels in place of 9 nodes: 20 → 7 tensors read, 9 → 3 written; compiled in 1.3 s, 200 KiB."
+    said = "3 generated kernels in place of 9: 20 → 7 tensors read, 9 → 3 written; compiled in 1.3 s, 200 KiB."
     shown = " ".join(text(80, generated=made, fused=fused).replace("│", "").split())
     assert said in shown
     assert "Written: fused.onnx (the fused model) and fused.0123.so beside it" in shown

@@ -14,7 +14,7 @@ from advisor.fuse.kernels.generated import groups_of
 from advisor.fuse.kernels.groups import express
 from advisor.fuse.kernels.library import ARCHITECTURES, here
 from advisor.fuse.kernels.traffic import traffic
-from advisor.fuse.kernels.view import copies_nothing
+from advisor.fuse.kernels.view import PLAIN, copies_nothing
 from advisor.fuse.legality import dims_text
 from advisor.words import counted
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import onnx_ir as ir
 
-    from advisor.fuse.kernels.expression import Expression
+    from advisor.fuse.kernels.expression import Expression, Input
     from advisor.fuse.kernels.groups import Group
     from advisor.fuse.scope import Scope
 
@@ -70,14 +70,27 @@ def _wrapped(text: str, width: int, *, indent: str = "", first: str | None = Non
 
 def _summary(number: int, group: Group, scope: Scope, flow: Flow, width: int) -> str:
     saved = traffic(group, scope, flow)
-    shapes = ", ".join(dims_text(scope.shape(value)) for value in group.inputs)
+    shapes = ", ".join(
+        _seen(value, tensor, scope) for value, tensor in zip(group.inputs, group.expression.inputs, strict=True)
+    )
     operators = " ".join(node.op_type for node in group.nodes)
     what = _wrapped(f"{group.expression.name}  {operators}", width, indent=" " * 5, first=f"{number:3}  ")
     effect = (
         f"reads {shapes}; per element {saved.loads_before} → {saved.loads_after} loads, {saved.stores_before} →"
-        f" {saved.stores_after} stores; {counted(saved.kernels_saved, 'kernel')} fewer"
+        f" {saved.stores_after} stores"
     )
+    effect += f"; {counted(saved.kernels_saved, 'kernel')} fewer" if saved.kernels_saved else ""
     return f"{what}\n{_wrapped(effect, width, indent=' ' * 5)}"
+
+
+def _seen(value: ir.Value, tensor: Input, scope: Scope) -> str:
+    """The shape of an input and, where the kernel sees it otherwise, that one."""
+    dims, view = scope.shape(value), tensor.view
+    seen = None if dims is None else view.sizes(tuple("?" if dim is None else dim for dim in dims))
+    if view == PLAIN or seen is None:
+        return dims_text(dims)
+    part = f" from {view.start} on" if view.is_part else ""
+    return f"{dims_text(dims)} as {dims_text(tuple(None if isinstance(size, str) else size for size in seen))}{part}"
 
 
 def _listing(number: int, group: Group, scope: Scope, width: int) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+import numpy as np
 import onnx_ir as ir
 import pytest
 
@@ -54,6 +55,17 @@ def test_the_command_lists_groups_and_prints_one(tmp_path: Path, advisor_command
     unknown = advisor_command("explain", "--ir", path, "7")
     assert unknown.returncode == 2
     assert "no group '7'" in unknown.stderr
+
+
+def test_how_an_input_is_seen_is_told() -> None:
+    text = """(float[B,S,32] x) => (float[B,4,S,8] y) {
+        r = Reshape(x, shape) y = Transpose<perm = [0, 2, 1, 3]>(r)
+    }"""
+    listed = list_groups(model(text, shape=np.array([0, 0, 4, 8])), width=200)
+    assert "reads [?, ?, 32] as [?, 4, ?, 8]; per element 1 → 1 loads, 1 → 1 stores" in listed
+    assert "fewer" not in listed
+    gated = "(float[B,64] x) => (float[B,32] y) { a, b = Split<axis = -1>(x) s = Sigmoid(b) y = Mul(a, s) }"
+    assert "reads [?, 64] as [?, 32] from 0 on, [?, 64] as [?, 32] from 32 on" in list_groups(model(gated), width=200)
 
 
 def test_a_model_without_groups_says_so() -> None:
