@@ -317,10 +317,9 @@ def test_what_is_predicted_to_save_most_is_tried_first(files: tuple[Path, Path])
     path, trace = files
     steps: list[str] = []
     report = advisor.fuse(path, trace=trace, provider="cpu", threads=1, budget_s=0.0, progress=steps.append)
-    # Without a budget there is time for one race on a part, and one in the whole model.
+    # Without a budget there is time for one race on a part; whether it wins there is the machine's to say.
     tried = [step for step in steps if step.startswith("trying")]
     assert [step.split(",")[0] for step in tried] == ["trying hard-swish on a part of the model"]
-    assert next(step for step in steps if step.startswith("adding")) == "adding hard-swish, no-ops"
     fusions = {fusion.rule: fusion for fusion in report.fusions if fusion.status != "illegal"}
     assert fusions["hard-swish"].predicted is not None
     assert fusions["gelu"].predicted is None
