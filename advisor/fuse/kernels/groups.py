@@ -248,7 +248,7 @@ def _stages(expression: Expression) -> int:
 def _may_pay(group: Group, scope: Scope, flow: Flow) -> bool:
     """Whether the kernel reads and writes fewer tensors than the nodes one by one, or moves elements.
 
-    It moves them once, row by row: in half the time and less of ONNX Runtime's Transpose on the CPU.
+    It moves them once, row by row: for heads of one sequence in 0.3 to 0.9 of the time of ONNX Runtime's Transpose.
     """
     if are_small((*group.inputs, *group.outputs), scope):
         return False
