@@ -11,6 +11,7 @@ import typer
 
 from advisor.cli.options import parse_ratio, parse_time
 from advisor.cli.reports import Reports, with_report_options
+from advisor.errors import BadInput
 from advisor.report.formats import ANALYSIS
 
 if TYPE_CHECKING:
@@ -70,11 +71,15 @@ def analyze(
     from advisor.report.analysis_text import render_analysis
 
     reports.check(trace)
-    _check_no_document(trace)
     keep_freed_memory()
     with _progress(trace) as progress:
+        try:
+            recorded = advisor.read_trace(trace, progress)
+        except BadInput:
+            _check_no_document(trace)
+            raise
         analysis = advisor.analyze(
-            advisor.read_trace(trace, progress),
+            recorded,
             threshold=threshold,
             device=device,
             process=process,
@@ -93,7 +98,6 @@ def analyze(
 
 def _check_no_document(path: Path) -> None:
     """Refuse what the advisor itself wrote, and say what reads it."""
-    from advisor.errors import BadInput
     from advisor.gate.documents import read_document
 
     document = read_document(path) if path.is_file() else None

@@ -59,8 +59,10 @@ class Trial:
     def _places(self) -> dict[Unit, list[Site]]:
         found: dict[Unit, list[Site]] = {}
         for site in self.applied:
-            near = _nearest(site, self.units)
-            for unit in [each for each in self.units if each.has(site)] or ([near] if near else []):
+            own = [each for each in self.units if each.has(site)]
+            if not own and (near := _nearest(site, self.units)):
+                own = [near]
+            for unit in own:
                 found.setdefault(unit, []).append(site)
         return found
 

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
     Seen = tuple[ir.Value, View]
     """A value and how it is looked at."""
+    OwnViews = dict[ir.Value, View]
+    """How the results of a node are seen in its first input, where that is all that it does; else empty."""
     Read = Callable[[ir.Node, ir.Value], Term]
     """Gives what a node reads as a term."""
 
@@ -116,17 +118,16 @@ def express(nodes: Sequence[ir.Node], scope: Scope, flow: Flow) -> Group:
 
         return read
 
-    inside = set(nodes)
+    needed = _needed_outside(nodes, flow)
     outputs: dict[ir.Value, Term] = {}
-    for node, asked in _asked(nodes, inside, scope, flow):
-        for (value, view), term in _results(node, asked, scope, formula, reader):
-            is_output = _is_needed_outside(value, inside, flow)
+    for node, own, asked in _asked(nodes, needed, scope):
+        for (value, view), term in _results(node, own, asked, scope, formula, reader):
             if term is None:
-                if is_output or value.uses():
+                if value in needed or value.uses():
                     raise NotExpressible(f"kernels do not compute '{value.name}'")
                 continue
             terms[value, view] = term
-            if is_output and view == PLAIN:
+            if value in needed and view == PLAIN:
                 outputs[value] = term
     if not inputs or not outputs:
         raise NotExpressible("nothing is read or nothing is used")
@@ -146,35 +147,37 @@ def express(nodes: Sequence[ir.Node], scope: Scope, flow: Flow) -> Group:
 
 
 def _asked(
-    nodes: Sequence[ir.Node], inside: set[ir.Node], scope: Scope, flow: Flow
-) -> Iterator[tuple[ir.Node, list[Seen]]]:
-    """NODES, each with its results as they are needed: in which views.
+    nodes: Sequence[ir.Node], needed: set[ir.Value], scope: Scope
+) -> Iterator[tuple[ir.Node, OwnViews, list[Seen]]]:
+    """NODES, each with the views that it gives of its first input, and its results as they are needed: in which views.
 
     Raises:
         NotExpressible: Two views one after the other are none that kernels have.
     """
-    wanted: dict[ir.Value, dict[View, None]] = {}
-    found: dict[ir.Node, list[Seen]] = {}
+    wanted: dict[ir.Value, dict[View, None]] = {value: {PLAIN: None} for value in needed}
+    found: list[tuple[ir.Node, OwnViews, list[Seen]]] = []
     for node in reversed(nodes):
-        for value in node.outputs:
-            if _is_needed_outside(value, inside, flow):
-                wanted.setdefault(value, {})[PLAIN] = None
+        own = dict(zip(node.outputs, views_of(node, scope) or (), strict=False))
         results = [(value, view) for value in node.outputs for view in wanted.get(value, {})]
-        found[node] = results or [(value, PLAIN) for value in node.outputs]
-        own = _own_views(node, scope)
-        for value, view in found[node]:
+        results = results or [(value, PLAIN) for value in node.outputs]
+        found.append((node, own, results))
+        for value, view in results:
             for source in node.inputs[:1] if own else node.inputs:
                 if source is not None:
                     wanted.setdefault(source, {})[_through(own[value], view) if own else view] = None
-    for node in nodes:
-        yield node, found[node]
+    yield from reversed(found)
 
 
 def _results(
-    node: ir.Node, asked: list[Seen], scope: Scope, formula: Formula, reader: Callable[[View], Read]
+    node: ir.Node,
+    own: OwnViews,
+    asked: list[Seen],
+    scope: Scope,
+    formula: Formula,
+    reader: Callable[[View], Read],
 ) -> Iterator[tuple[Seen, Term | None]]:
-    """The terms of what is ASKED of NODE."""
-    if own := _own_views(node, scope):
+    """The terms of what is ASKED of NODE, which gives its OWN views or computes."""
+    if own:
         source = node.inputs[0]
         assert source is not None
         yield from (((value, view), reader(_through(own[value], view))(node, source)) for value, view in asked)
@@ -183,11 +186,6 @@ def _results(
         formula.in_place = view.untouched
         terms = lower(Call(node, scope, reader(view)))
         yield from (((value, view), term) for value, term in zip(node.outputs, terms, strict=True))
-
-
-def _own_views(node: ir.Node, scope: Scope) -> dict[ir.Value, View]:
-    """How the results of NODE are seen in its first input, where that is all that it does."""
-    return dict(zip(node.outputs, views_of(node, scope) or (), strict=False))
 
 
 def _through(seen: View, view: View) -> View:
@@ -209,8 +207,15 @@ def _sizes(value: ir.Value, view: View, scope: Scope) -> Sizes | None:
     return sizes
 
 
-def _is_needed_outside(value: ir.Value, inside: set[ir.Node], flow: Flow) -> bool:
-    return value.is_graph_output() or any(user not in inside for user in flow.users_of(value))
+def _needed_outside(nodes: Sequence[ir.Node], flow: Flow) -> set[ir.Value]:
+    """The results of NODES that something else reads, or the graph gives."""
+    inside = set(nodes)
+    return {
+        value
+        for node in nodes
+        for value in node.outputs
+        if value.is_graph_output() or any(user not in inside for user in flow.users_of(value))
+    }
 
 
 def _constant(node: ir.Node, value: ir.Value, scope: Scope, formula: Formula) -> Term | None:
