@@ -263,7 +263,7 @@
       causeList(part(true), totals.span_ns, heading("Launch overhead", part(true))),
       causeList(part(false), totals.span_ns, heading("Other causes", part(false)))));
     const lines = data.longest.lines.map((line) => el("li", {}, ...prose(line)));
-    if (lines.length) node.append(el("h3", {}, data.longest.title), el("ul", {}, ...lines));
+    if (lines.length) node.append(el("h3", {}, data.longest.title), el("ul", { class: "notes" }, ...lines));
   }
 
   function graphName(name, variant) {
